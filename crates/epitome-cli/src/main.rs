@@ -1,0 +1,3 @@
+//! The `epitome` command.
+
+fn main() {}

@@ -1,0 +1,22 @@
+//! The pure heart of Epitome: what a conversation is, what it costs, and what may be left out of it.
+//!
+//! Nothing in this crate reads a file, a clock, the environment or a random number. Everything is a
+//! function of its arguments, so that a decision made once can be explained and repeated for ever.
+//!
+//! A conversation is a list of [`Message`]s. Decisions are not made on messages but on their
+//! [`Outline`]s: what there is to know of a message without its text. Outlines are small, cached by
+//! content hash, and all that pruning, cutting and planning look at.
+
+mod hash;
+mod message;
+mod outline;
+mod turn;
+mod units;
+
+pub use hash::{ContentHash, RecallId};
+pub use message::{
+    Block, BlockKind, Fields, Media, MediaSource, Message, MessageMeta, Opaque, RawJson, Role, Text,
+    Thinking, ToolResult, ToolUse, Usage,
+};
+pub use outline::{BlockOutline, Entry, Outline, ToolRef};
+pub use units::{Chars, Time, Tokens};

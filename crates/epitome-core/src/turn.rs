@@ -1,0 +1,1 @@
+//! Turns, exchanges and tool pairs: how a flat list of messages hangs together.

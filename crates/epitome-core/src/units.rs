@@ -1,0 +1,81 @@
+//! Units of measure as types, so that a count of characters never passes for a count of tokens.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub};
+
+use serde::{Deserialize, Serialize};
+
+/// A number of model tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+/// A number of Unicode scalar values, the unit in which people and the trim settings count text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Chars(pub usize);
+
+impl Chars {
+    /// The length of a text.
+    pub fn of(text: &str) -> Self {
+        Self(text.chars().count())
+    }
+}
+
+/// A moment, in milliseconds since 1970-01-01T00:00:00Z.
+///
+/// Core never asks for the time; it is told when a message was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// Milliseconds from `earlier` to `self`; zero when the clocks ran backwards.
+    pub fn since(self, earlier: Time) -> u64 {
+        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0)
+    }
+}
+
+macro_rules! counts {
+    ($($unit:ident),*) => {$(
+        impl $unit {
+            /// Nothing.
+            pub const ZERO: Self = Self(0);
+
+            /// The difference, or zero where it would be negative.
+            pub fn saturating_sub(self, other: Self) -> Self {
+                Self(self.0.saturating_sub(other.0))
+            }
+        }
+        impl Add for $unit {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+        }
+        impl AddAssign for $unit {
+            fn add_assign(&mut self, other: Self) {
+                *self = *self + other;
+            }
+        }
+        impl Sub for $unit {
+            type Output = Self;
+            fn sub(self, other: Self) -> Self {
+                self.saturating_sub(other)
+            }
+        }
+        impl Sum for $unit {
+            fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+                counts.fold(Self::ZERO, Add::add)
+            }
+        }
+        impl fmt::Display for $unit {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(out)
+            }
+        }
+    )*};
+}
+
+counts!(Tokens, Chars);

@@ -1,0 +1,51 @@
+//! Where a message and its blocks stand in the text they were read from.
+
+use std::fmt;
+
+use crate::json::Span;
+
+/// A provider protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Chat Completions.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Dialect::Anthropic => "anthropic",
+            Dialect::Chat => "chat",
+            Dialect::Responses => "responses",
+        })
+    }
+}
+
+/// Where a message stands in its text.
+///
+/// Read from a body, spans count from the start of the message, so that equal messages share one
+/// layout; read from a file, they count from the start of the file.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Layout {
+    /// The message; several spans where a file spreads one message over several records.
+    pub records: Vec<Span>,
+    /// Its blocks, one for one with `Message::blocks`.
+    pub blocks: Vec<BlockLayout>,
+}
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct BlockLayout {
+    /// The block; the whole content where the content is a bare string.
+    pub block: Span,
+    /// The JSON value that holds its text: what an edit replaces by a JSON string.
+    ///
+    /// For a text block its string, for a tool result its content (string or array). `None` for blocks
+    /// that have no such value and cannot be edited.
+    pub text: Option<Span>,
+}

@@ -1,0 +1,9 @@
+//! Bytes to messages and back, for three provider dialects and the transcript files of other tools.
+//!
+//! Nothing here opens a file or a socket. What was not changed is copied from the bytes it came from,
+//! never written anew: [`json`] finds where things stand, [`Layout`] remembers it beside each message.
+
+pub mod json;
+mod layout;
+
+pub use layout::{BlockLayout, Dialect, Layout};
