@@ -4,6 +4,8 @@
 //! never written anew: [`json`] finds where things stand, [`Layout`] remembers it beside each message.
 
 pub mod json;
+mod edit;
 mod layout;
 
+pub use edit::{Edit, Edits, splice_edits};
 pub use layout::{BlockLayout, Dialect, Layout};

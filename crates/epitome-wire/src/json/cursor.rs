@@ -181,8 +181,9 @@ impl<'a> Cursor<'a> {
     }
 
     fn next_item(&mut self, close: u8) -> Result<bool, JsonError> {
+        // Right after stepping in, and only then, the byte behind the cursor is an opening bracket.
+        let first = self.at > 0 && matches!(self.text.as_bytes().get(self.at - 1), Some(b'{' | b'['));
         self.skip_space();
-        let first = matches!(self.text.as_bytes()[..self.at].last(), Some(b'{' | b'['));
         match self.byte() {
             Some(byte) if byte == close => {
                 self.at += 1;

@@ -1,0 +1,92 @@
+//! Edits of messages that were read from text: splices that leave every other byte alone.
+
+use crate::json::{Span, Splice, quote};
+use crate::layout::Layout;
+
+/// A change to one block of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Its text becomes this one: of a text block the text, of a tool result the whole content.
+    Text(String),
+    /// It is taken out. The caller sees to it that the message keeps at least one block.
+    Remove,
+}
+
+/// The edits of one message: block numbers, ascending, and what becomes of each block.
+pub type Edits = Vec<(usize, Edit)>;
+
+/// Adds `edits` of the message with this layout, whose spans count from `base` in `text`, to `splice`.
+///
+/// An edit of a block that has no text of its own is ignored: there is nothing it could replace.
+pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, Edit)], splice: &mut Splice) {
+    let mut removed: Option<Span> = None;
+    for (block, edit) in edits {
+        let Some(place) = layout.blocks.get(*block) else { continue };
+        match (edit, place.text) {
+            (Edit::Text(new), Some(span)) => splice.replace(span.shifted(base), quote(new)),
+            (Edit::Text(_), None) => {}
+            (Edit::Remove, _) => {
+                let span = place.block.shifted(base);
+                removed = match removed {
+                    Some(run) if adjoin(text, run, span) => Some(Span { start: run.start, end: span.end }),
+                    Some(run) => {
+                        splice.replace(with_comma(text, run), "");
+                        Some(span)
+                    }
+                    None => Some(span),
+                };
+            }
+        }
+    }
+    if let Some(run) = removed {
+        splice.replace(with_comma(text, run), "");
+    }
+}
+
+// Whether nothing but a comma stands between two elements of one array.
+fn adjoin(text: &str, left: Span, right: Span) -> bool {
+    Span { start: left.end, end: right.start }.of(text).trim() == ","
+}
+
+// A run of elements leaves its array together with one comma: the one after it or, at the end, the one before.
+fn with_comma(text: &str, run: Span) -> Span {
+    let (before, after) = (&text[..run.start], &text[run.end..]);
+    if let Some(rest) = after.trim_start().strip_prefix(',') {
+        return Span { start: run.start, end: text.len() - rest.trim_start().len() };
+    }
+    match before.trim_end().strip_suffix(',') {
+        Some(rest) => Span { start: rest.len(), end: run.end },
+        None => run,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::elements;
+    use crate::layout::BlockLayout;
+
+    fn without(text: &str, removed: &[usize]) -> String {
+        let blocks = elements(text, Span::default())
+            .map(|span| BlockLayout { block: span.unwrap(), text: None })
+            .collect();
+        let layout = Layout { records: vec![], blocks };
+        let mut splice = Splice::new();
+        let edits: Edits = removed.iter().map(|block| (*block, Edit::Remove)).collect();
+        splice_edits(text, &layout, 0, &edits, &mut splice);
+        let mut out = String::new();
+        splice.write(text, Span { start: 0, end: text.len() }, &mut out);
+        out
+    }
+
+    #[test]
+    fn a_removed_element_takes_one_comma_along() {
+        assert_eq!(without("[1, 2, 3]", &[0]), "[2, 3]");
+        assert_eq!(without("[1, 2, 3]", &[1]), "[1, 3]");
+        assert_eq!(without("[1, 2 , 3 ]", &[2]), "[1, 2  ]");
+        assert_eq!(without("[1,2,3]", &[0, 1]), "[3]");
+        assert_eq!(without("[1,2,3]", &[1, 2]), "[1]");
+        assert_eq!(without("[1,2,3,4]", &[0, 2]), "[2,4]");
+        assert_eq!(without("[ 1 ]", &[0]), "[  ]");
+    }
+}
