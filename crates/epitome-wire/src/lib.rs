@@ -3,8 +3,9 @@
 //! Nothing here opens a file or a socket. What was not changed is copied from the bytes it came from,
 //! never written anew: [`json`] finds where things stand, [`Layout`] remembers it beside each message.
 
-pub mod json;
+pub mod check;
 mod edit;
+pub mod json;
 mod layout;
 
 pub use edit::{Edit, Edits, splice_edits};

@@ -224,7 +224,9 @@ impl<'a> Cursor<'a> {
         let rest = &self.text.as_bytes()[self.at..];
         let length = rest
             .iter()
-            .position(|byte| matches!(byte, b',' | b'}' | b']' | b'{' | b'[' | b'"' | b':') || byte.is_ascii_whitespace())
+            .position(|byte| {
+                matches!(byte, b',' | b'}' | b']' | b'{' | b'[' | b'"' | b':') || byte.is_ascii_whitespace()
+            })
             .unwrap_or(rest.len());
         self.at += length.max(1);
     }
@@ -303,9 +305,10 @@ pub fn string(text: &str, span: Span) -> Result<Cow<'_, str>, JsonError> {
     if !inner.as_bytes().iter().any(|byte| *byte == b'\\' || *byte < b' ') {
         return Ok(Cow::Borrowed(inner));
     }
-    serde_json::from_str(quoted)
-        .map(Cow::Owned)
-        .map_err(|_| JsonError { at: span.start, what: "string has a bad escape, lone surrogate or control character" })
+    serde_json::from_str(quoted).map(Cow::Owned).map_err(|_| JsonError {
+        at: span.start,
+        what: "string has a bad escape, lone surrogate or control character",
+    })
 }
 
 /// The members of the object that starts at `span`: keys and where their values stand.
