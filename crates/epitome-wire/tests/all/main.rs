@@ -1,4 +1,6 @@
 //! Integration tests of the wire crate, in one binary.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod check;
 mod notation;

@@ -16,7 +16,7 @@
 use epitome_core::{Block, Message, Opaque, RawJson, Role, Text, Thinking, ToolResult, ToolUse};
 
 /// The messages that `line` writes down.
-pub fn conversation(line: &str) -> Vec<Message> {
+pub(crate) fn conversation(line: &str) -> Vec<Message> {
     line.split_whitespace().map(message).collect()
 }
 
