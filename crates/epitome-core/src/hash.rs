@@ -85,7 +85,10 @@ mod tests {
         let id = RecallId::of("hello").to_string();
         assert_eq!(id, ContentHash::of(b"hello").to_string()[..12]);
         assert_eq!(id.parse(), Ok(RecallId::of("hello")));
-        assert!("EA8F163DB386".parse::<RecallId>().is_err(), "ids are lower case, so that one text has one id");
+        assert!(
+            "EA8F163DB386".parse::<RecallId>().is_err(),
+            "ids are lower case, so that one text has one id"
+        );
         assert!("xyz".parse::<RecallId>().is_err());
     }
 }

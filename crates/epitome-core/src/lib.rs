@@ -10,6 +10,7 @@
 mod hash;
 mod message;
 mod outline;
+pub mod tokens;
 mod turn;
 mod units;
 

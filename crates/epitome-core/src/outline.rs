@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::hash::RecallId;
-use crate::message::{BlockKind, Role};
+use crate::message::{Block, BlockKind, Message, Role, ToolResult, ToolUse};
+use crate::tokens::{Counter, MESSAGE_OVERHEAD};
 use crate::units::{Chars, Time, Tokens};
 
 /// What there is to know of a message without its text.
@@ -20,6 +21,15 @@ pub struct Outline {
     pub bytes: usize,
     /// Its blocks, in order.
     pub blocks: Vec<BlockOutline>,
+}
+
+impl Outline {
+    /// Reads and counts a message that takes `bytes` on the wire.
+    pub fn of(message: &Message, counter: &Counter, bytes: usize) -> Self {
+        let blocks: Vec<_> = message.blocks.iter().map(|block| BlockOutline::of(block, counter)).collect();
+        let tokens = MESSAGE_OVERHEAD + blocks.iter().map(|block| block.tokens).sum();
+        Self { role: message.role, tokens, bytes, blocks }
+    }
 }
 
 /// What there is to know of a block without its text.
@@ -39,6 +49,50 @@ pub struct BlockOutline {
     pub is_error: bool,
     /// The recall id of its text.
     pub recall: Option<RecallId>,
+}
+
+impl BlockOutline {
+    /// Reads and counts a block.
+    pub fn of(block: &Block, counter: &Counter) -> Self {
+        let mut outline = Self {
+            kind: block.kind(),
+            tool: None,
+            tokens: counter.block(block),
+            chars: Chars::ZERO,
+            has_media: false,
+            is_error: false,
+            recall: None,
+        };
+        match block {
+            Block::Text(text) => outline.read_text(&text.text),
+            Block::ToolUse(call) | Block::ServerToolUse(call) => outline.read_call(call),
+            Block::ToolResult(result) | Block::ServerToolResult(result) => outline.read_result(result),
+            Block::Thinking(thinking) => outline.chars = Chars::of(&thinking.text),
+            Block::Image(_) | Block::Document(_) => outline.has_media = true,
+            Block::RedactedThinking(opaque) | Block::Compaction(opaque) | Block::Unknown(opaque) => {
+                outline.chars = Chars::of(opaque.raw.as_str());
+            }
+        }
+        outline
+    }
+
+    fn read_text(&mut self, text: &str) {
+        self.chars = Chars::of(text);
+        self.recall = Some(RecallId::of(text));
+    }
+
+    fn read_call(&mut self, call: &ToolUse) {
+        self.tool = Some(ToolRef { id: call.id.clone(), name: Some(call.name.clone()) });
+        self.chars = Chars::of(&call.name) + Chars::of(&call.input);
+    }
+
+    fn read_result(&mut self, result: &ToolResult) {
+        self.read_text(&result.joined_text());
+        self.tool = Some(ToolRef { id: result.call_id.clone(), name: result.name.clone() });
+        self.has_media =
+            result.content.iter().any(|block| matches!(block, Block::Image(_) | Block::Document(_)));
+        self.is_error = result.is_error;
+    }
 }
 
 /// A tool call's id and tool.
