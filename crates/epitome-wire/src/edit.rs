@@ -8,7 +8,8 @@ use crate::layout::Layout;
 pub enum Edit {
     /// Its text becomes this one: of a text block the text, of a tool result the whole content.
     Text(String),
-    /// It is taken out. The caller sees to it that the message keeps at least one block.
+    /// It is taken out; content that is a bare string becomes `null`. The caller sees to it that the
+    /// message keeps at least one block.
     Remove,
 }
 
@@ -25,6 +26,9 @@ pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, E
         match (edit, place.text) {
             (Edit::Text(new), Some(span)) => splice.replace(span.shifted(base), quote(new)),
             (Edit::Text(_), None) => {}
+            (Edit::Remove, _) if is_member(text, place.block.shifted(base)) => {
+                splice.replace(place.block.shifted(base), "null");
+            }
             (Edit::Remove, _) => {
                 let span = place.block.shifted(base);
                 removed = match removed {
@@ -43,6 +47,11 @@ pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, E
     }
 }
 
+// Content that is a bare string is no element of a list: its field stays and says that there is none.
+fn is_member(text: &str, span: Span) -> bool {
+    text.get(..span.start).is_some_and(|before| before.trim_end().ends_with(':'))
+}
+
 // Whether nothing but a comma stands between two elements of one array.
 fn adjoin(text: &str, left: Span, right: Span) -> bool {
     Span { start: left.end, end: right.start }.of(text).trim() == ","
@@ -50,7 +59,8 @@ fn adjoin(text: &str, left: Span, right: Span) -> bool {
 
 // A run of elements leaves its array together with one comma: the one after it or, at the end, the one before.
 fn with_comma(text: &str, run: Span) -> Span {
-    let (before, after) = (&text[..run.start], &text[run.end..]);
+    let (before, after) =
+        (Span { start: 0, end: run.start }.of(text), Span { start: run.end, end: text.len() }.of(text));
     if let Some(rest) = after.trim_start().strip_prefix(',') {
         return Span { start: run.start, end: text.len() - rest.trim_start().len() };
     }

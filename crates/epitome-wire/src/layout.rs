@@ -1,30 +1,6 @@
 //! Where a message and its blocks stand in the text they were read from.
 
-use std::fmt;
-
 use crate::json::Span;
-
-/// A provider protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// Anthropic Messages.
-    Anthropic,
-    /// OpenAI Chat Completions.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(match self {
-            Dialect::Anthropic => "anthropic",
-            Dialect::Chat => "chat",
-            Dialect::Responses => "responses",
-        })
-    }
-}
 
 /// Where a message stands in its text.
 ///

@@ -2,11 +2,36 @@
 //!
 //! Nothing here opens a file or a socket. What was not changed is copied from the bytes it came from,
 //! never written anew: [`json`] finds where things stand, [`Layout`] remembers it beside each message.
+//!
+//! ```
+//! use epitome_wire::{Body, Dialect, Piece};
+//!
+//! let text = r#"{"model":"m", "messages":[{"role":"user","content":"one"}, {"role":"user","content":"two"}]}"#;
+//! let body = Body::scan(Dialect::Chat, text)?;
+//! assert_eq!(body.encode(&[Piece::Keep(0), Piece::Keep(1)])?, text);
+//! assert_eq!(body.encode(&[Piece::Keep(1)])?, r#"{"model":"m", "messages":[{"role":"user","content":"two"}]}"#);
+//! # Ok::<(), epitome_wire::WireError>(())
+//! ```
 
+mod anthropic;
+mod body;
+mod chat;
 pub mod check;
+mod content;
+mod dialect;
+mod draft;
 mod edit;
+mod error;
 pub mod json;
 mod layout;
+mod media;
+mod message;
+mod node;
+mod responses;
 
+pub use body::{Body, Piece};
+pub use dialect::Dialect;
 pub use edit::{Edit, Edits, splice_edits};
-pub use layout::{BlockLayout, Dialect, Layout};
+pub use error::WireError;
+pub use layout::{BlockLayout, Layout};
+pub use message::{decode_message, encode_message};

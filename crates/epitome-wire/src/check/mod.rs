@@ -12,7 +12,7 @@ mod rule;
 
 use epitome_core::Message;
 
-use crate::layout::Dialect;
+use crate::dialect::Dialect;
 
 pub use rewrite::check_rewrite;
 pub use rule::{Rule, Severity, Violation};

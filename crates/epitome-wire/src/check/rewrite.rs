@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use epitome_core::{Block, ContentHash, Message};
 
 use super::rule::{Rule, Violation};
-use crate::layout::Dialect;
+use crate::dialect::Dialect;
 
 /// The rules that turning `before` into `after` breaks; `message` in them counts in `after`.
 ///

@@ -1,67 +1,14 @@
 //! The cursor: one forward walk over a JSON text.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::ops::Range;
 
-use memchr::memchr2;
+use memchr::memchr;
+
+use super::span::{JsonError, Span};
+use super::values::string;
 
 /// How deep values may nest. Providers refuse far less, and no reader downstream can be made to overflow its stack.
 const MAX_DEPTH: usize = 512;
-
-/// A stretch of a text, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Span {
-    /// The first byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-}
-
-impl Span {
-    /// The stretch of `text` that this span covers; empty if it does not fit.
-    pub fn of<'a>(&self, text: &'a str) -> &'a str {
-        text.get(Range::from(*self)).unwrap_or_default()
-    }
-
-    /// The same stretch, seen from a text in which this one starts at `base`.
-    pub fn shifted(self, base: usize) -> Self {
-        Self { start: self.start + base, end: self.end + base }
-    }
-
-    /// Its length in bytes.
-    pub fn len(&self) -> usize {
-        self.end - self.start
-    }
-
-    /// Whether it covers nothing.
-    pub fn is_empty(&self) -> bool {
-        self.start == self.end
-    }
-}
-
-impl From<Span> for Range<usize> {
-    fn from(span: Span) -> Self {
-        span.start..span.end
-    }
-}
-
-/// The text is not JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonError {
-    /// The byte at which it stops being JSON.
-    pub at: usize,
-    /// What is wrong there.
-    pub what: &'static str,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} at byte {}", self.what, self.at)
-    }
-}
-
-impl std::error::Error for JsonError {}
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +69,9 @@ impl<'a> Cursor<'a> {
         self.skip_space();
         match self.byte() {
             None => Err(self.error("unexpected end of JSON")),
+            Some(0xEF) if self.text.starts_with('\u{feff}') && self.at == 0 => {
+                Err(self.error("byte order mark before the JSON"))
+            }
             Some(byte) => Kind::from_first_byte(byte).ok_or_else(|| self.error("expected a JSON value")),
         }
     }
@@ -132,7 +82,8 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         match kind {
             Kind::String => self.skip_string()?,
-            Kind::Number | Kind::Bool | Kind::Null => self.skip_scalar(),
+            Kind::Number => self.skip_number()?,
+            Kind::Bool | Kind::Null => self.skip_literal()?,
             Kind::Object | Kind::Array => self.skip_container()?,
         }
         Ok(Span { start, end: self.at })
@@ -152,6 +103,10 @@ impl<'a> Cursor<'a> {
 
     /// The key of the next member, leaving the cursor before its value; `None` once past the object's end.
     pub fn next_member(&mut self) -> Result<Option<Cow<'a, str>>, JsonError> {
+        self.next_key()?.map(|key| string(self.text, key)).transpose()
+    }
+
+    fn next_key(&mut self) -> Result<Option<Span>, JsonError> {
         if !self.next_item(b'}')? {
             return Ok(None);
         }
@@ -160,7 +115,7 @@ impl<'a> Cursor<'a> {
         }
         let start = self.at;
         self.skip_string()?;
-        let key = string(self.text, Span { start, end: self.at })?;
+        let key = Span { start, end: self.at };
         self.skip_space();
         self.expect(b':', "expected a colon after a key")?;
         Ok(Some(key))
@@ -203,63 +158,96 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    // Quotes are rarer in text than escapes, so the closing one is found by looking at quotes only: it is
+    // the first with an even number of backslashes before it. Such runs never overlap, so this is linear.
     fn skip_string(&mut self) -> Result<(), JsonError> {
         let opening = self.at;
-        self.at += 1;
         let bytes = self.text.as_bytes();
+        let mut from = opening + 1;
         loop {
-            let rest = bytes.get(self.at..).unwrap_or_default();
-            match memchr2(b'"', b'\\', rest) {
-                Some(found) if rest[found] == b'"' => {
-                    self.at += found + 1;
-                    return Ok(());
-                }
-                Some(found) => self.at += found + 2,
-                None => return Err(JsonError { at: opening, what: "string is never closed" }),
+            let rest = bytes.get(from..).unwrap_or_default();
+            let Some(found) = memchr(b'"', rest) else {
+                return Err(JsonError { at: opening, what: "string is never closed" });
+            };
+            let before = rest.get(..found).unwrap_or_default();
+            let backslashes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+            from += found + 1;
+            if backslashes % 2 == 0 {
+                self.at = from;
+                return Ok(());
             }
         }
     }
 
-    fn skip_scalar(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        let length = rest
-            .iter()
-            .position(|byte| {
-                matches!(byte, b',' | b'}' | b']' | b'{' | b'[' | b'"' | b':') || byte.is_ascii_whitespace()
-            })
-            .unwrap_or(rest.len());
-        self.at += length.max(1);
+    fn skip_literal(&mut self) -> Result<(), JsonError> {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let Some(literal) = ["true", "false", "null"].iter().find(|word| rest.starts_with(word.as_bytes()))
+        else {
+            return Err(self.error("expected a JSON value"));
+        };
+        self.at += literal.len();
+        Ok(())
     }
 
-    // One bit a level tells objects from arrays, so that depth costs no stack and `[}` is refused.
+    fn skip_number(&mut self) -> Result<(), JsonError> {
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.byte() {
+            Some(b'0') => self.at += 1,
+            _ => self.skip_digits()?,
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.skip_digits()?;
+        }
+        if matches!(self.byte(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.byte(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.skip_digits()?;
+        }
+        Ok(())
+    }
+
+    fn skip_digits(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        while matches!(self.byte(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at == start { Err(self.error("expected a digit")) } else { Ok(()) }
+    }
+
+    // Open containers are a list of their kinds, not calls, so that depth costs no stack.
     fn skip_container(&mut self) -> Result<(), JsonError> {
         let mut objects = [false; MAX_DEPTH];
         let mut depth = 0;
+        // Each round stands before a value.
         loop {
-            match self.byte() {
-                Some(open @ (b'{' | b'[')) => {
+            let kind = self.peek()?;
+            match kind {
+                Kind::String => self.skip_string()?,
+                Kind::Number => self.skip_number()?,
+                Kind::Bool | Kind::Null => self.skip_literal()?,
+                Kind::Object | Kind::Array => {
                     let Some(level) = objects.get_mut(depth) else {
                         return Err(self.error("nested deeper than 512 levels"));
                     };
-                    *level = open == b'{';
+                    *level = kind == Kind::Object;
                     depth += 1;
                     self.at += 1;
                 }
-                Some(close @ (b'}' | b']')) => {
-                    depth -= 1;
-                    if objects[depth] != (close == b'}') {
-                        return Err(self.error("mismatched closing bracket"));
-                    }
-                    self.at += 1;
-                    if depth == 0 {
-                        return Ok(());
-                    }
+            }
+            // Whatever can be closed is closed; then either all is, or another value follows.
+            loop {
+                let object = depth.checked_sub(1).and_then(|top| objects.get(top)).copied();
+                let Some(object) = object else { return Ok(()) };
+                let more = if object { self.next_key()?.is_some() } else { self.next_element()? };
+                if more {
+                    break;
                 }
-                Some(b'"') => self.skip_string()?,
-                Some(b',' | b':' | b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
-                Some(byte) if Kind::from_first_byte(byte).is_some() => self.skip_scalar(),
-                Some(_) => return Err(self.error("expected a JSON value")),
-                None => return Err(self.error("unexpected end of JSON")),
+                depth -= 1;
             }
         }
     }
@@ -284,104 +272,5 @@ impl<'a> Cursor<'a> {
 
     fn error(&self, what: &'static str) -> JsonError {
         JsonError { at: self.at, what }
-    }
-}
-
-/// The span of the one value that `text` is.
-pub fn value(text: &str) -> Result<Span, JsonError> {
-    let mut cursor = Cursor::new(text);
-    let span = cursor.skip()?;
-    cursor.finish()?;
-    Ok(span)
-}
-
-/// The string that stands at `span`, unescaped; borrowed where it has no escapes.
-pub fn string(text: &str, span: Span) -> Result<Cow<'_, str>, JsonError> {
-    let quoted = span.of(text);
-    let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-    let Some(inner) = inner else {
-        return Err(JsonError { at: span.start, what: "expected a string" });
-    };
-    if !inner.as_bytes().iter().any(|byte| *byte == b'\\' || *byte < b' ') {
-        return Ok(Cow::Borrowed(inner));
-    }
-    serde_json::from_str(quoted).map(Cow::Owned).map_err(|_| JsonError {
-        at: span.start,
-        what: "string has a bad escape, lone surrogate or control character",
-    })
-}
-
-/// The members of the object that starts at `span`: keys and where their values stand.
-pub fn members(text: &str, span: Span) -> Members<'_> {
-    Members(Walk::new(text, span.start))
-}
-
-/// The elements of the array that starts at `span`.
-pub fn elements(text: &str, span: Span) -> Elements<'_> {
-    Elements(Walk::new(text, span.start))
-}
-
-/// Iterator of [`members`].
-pub struct Members<'a>(Walk<'a>);
-
-/// Iterator of [`elements`].
-pub struct Elements<'a>(Walk<'a>);
-
-struct Walk<'a> {
-    cursor: Cursor<'a>,
-    state: State,
-}
-
-#[derive(PartialEq)]
-enum State {
-    Before,
-    Inside,
-    Done,
-}
-
-impl<'a> Walk<'a> {
-    fn new(text: &'a str, at: usize) -> Self {
-        Self { cursor: Cursor::starting_at(text, at), state: State::Before }
-    }
-
-    fn next<T>(
-        &mut self,
-        enter: impl Fn(&mut Cursor<'a>) -> Result<(), JsonError>,
-        read: impl Fn(&mut Cursor<'a>) -> Result<Option<T>, JsonError>,
-    ) -> Option<Result<T, JsonError>> {
-        if self.state == State::Done {
-            return None;
-        }
-        let entered = if self.state == State::Before { enter(&mut self.cursor) } else { Ok(()) };
-        self.state = State::Inside;
-        let item = entered.and_then(|()| read(&mut self.cursor)).transpose();
-        if !matches!(item, Some(Ok(_))) {
-            self.state = State::Done;
-        }
-        item
-    }
-}
-
-impl<'a> Iterator for Members<'a> {
-    type Item = Result<(Cow<'a, str>, Span), JsonError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next(Cursor::enter_object, |cursor| {
-            let Some(key) = cursor.next_member()? else { return Ok(None) };
-            Ok(Some((key, cursor.skip()?)))
-        })
-    }
-}
-
-impl Iterator for Elements<'_> {
-    type Item = Result<Span, JsonError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next(Cursor::enter_array, |cursor| {
-            if !cursor.next_element()? {
-                return Ok(None);
-            }
-            cursor.skip().map(Some)
-        })
     }
 }

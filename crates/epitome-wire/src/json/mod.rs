@@ -2,10 +2,14 @@
 //!
 //! Byte fidelity needs to know *where* a message stands so that it can be copied, not re-written. A
 //! [`Cursor`] walks a text once, in linear time and constant stack, and yields [`Span`]s. It checks
-//! structure, not the spelling of numbers and literals: whoever reads a value checks that.
+//! everything but the inside of strings: whoever reads a string checks that, or [`check`] does for all.
 
 mod cursor;
+mod span;
 mod splice;
+mod values;
 
-pub use cursor::{Cursor, Elements, JsonError, Kind, Members, Span, elements, members, string, value};
+pub use cursor::{Cursor, Kind};
+pub use span::{JsonError, Span};
 pub use splice::{Splice, quote};
+pub use values::{Elements, Members, check, elements, members, string, value};

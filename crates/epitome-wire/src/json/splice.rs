@@ -1,6 +1,6 @@
 //! Splicing: a text with some stretches replaced and every other byte kept.
 
-use super::cursor::Span;
+use super::span::Span;
 
 /// Replacements in a text, applied in one copy.
 #[derive(Clone, Debug, Default)]

@@ -1,0 +1,42 @@
+//! One message: its JSON in a dialect to a core message and back.
+
+use epitome_core::Message;
+
+use crate::dialect::Dialect;
+use crate::error::WireError;
+use crate::json::check;
+use crate::layout::Layout;
+use crate::node::Node;
+use crate::{anthropic, chat, responses};
+
+/// Reads one message: an Anthropic or Chat message object, or a Responses input item.
+///
+/// The layout's spans count from the start of `json`.
+///
+/// ```
+/// use epitome_wire::{Dialect, decode_message};
+///
+/// let (message, layout) = decode_message(Dialect::Chat, r#"{"role":"user","content":"hello"}"#)?;
+/// assert_eq!(message.blocks.len(), 1);
+/// assert_eq!(layout.blocks[0].text.map(|span| span.len()), Some(r#""hello""#.len()));
+/// # Ok::<(), epitome_wire::WireError>(())
+/// ```
+pub fn decode_message(dialect: Dialect, json: &str) -> Result<(Message, Layout), WireError> {
+    let span = check(json)?;
+    let node = Node::new(json, span);
+    let (message, blocks) = match dialect {
+        Dialect::Anthropic => anthropic::decode(node)?,
+        Dialect::Chat => chat::decode(node)?,
+        Dialect::Responses => responses::decode(node)?,
+    };
+    Ok((message, Layout { records: vec![span], blocks }))
+}
+
+/// Writes one message compactly: as one JSON value or, where the dialect splits it, as several.
+pub fn encode_message(dialect: Dialect, message: &Message) -> Result<Vec<String>, WireError> {
+    match dialect {
+        Dialect::Anthropic => Ok(vec![anthropic::encode(message)?]),
+        Dialect::Chat => chat::encode(message),
+        Dialect::Responses => responses::encode(message),
+    }
+}
