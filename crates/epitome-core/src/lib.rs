@@ -7,11 +7,14 @@
 //! [`Outline`]s: what there is to know of a message without its text. Outlines are small, cached by
 //! content hash, and all that pruning, cutting and planning look at.
 
+pub mod events;
 mod hash;
 mod message;
 mod outline;
+pub mod prune;
+pub mod settings;
 pub mod tokens;
-mod turn;
+pub mod turn;
 mod units;
 
 pub use hash::{ContentHash, RecallId};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::hash::RecallId;
 use crate::message::{Block, BlockKind, Message, Role, ToolResult, ToolUse};
+use crate::prune::{Outcome, Pruned, TextFacts, read_text};
 use crate::tokens::{Counter, MESSAGE_OVERHEAD};
 use crate::units::{Chars, Time, Tokens};
 
@@ -43,12 +44,16 @@ pub struct BlockOutline {
     pub tokens: Tokens,
     /// Its text's length: of a tool result all its texts, of a tool call name and arguments.
     pub chars: Chars,
-    /// Whether it is or contains an image or a document.
+    /// Whether it is an image or a document, or a tool result that contains anything but text.
     pub has_media: bool,
     /// Whether a tool reported failure.
     pub is_error: bool,
     /// The recall id of its text.
     pub recall: Option<RecallId>,
+    /// How much of its end looks like an error, and so outlives a clearing.
+    pub error_tail: Chars,
+    /// What an earlier pruning left of a longer text, where the text says so itself.
+    pub pruned: Option<Pruned>,
 }
 
 impl BlockOutline {
@@ -62,9 +67,11 @@ impl BlockOutline {
             has_media: false,
             is_error: false,
             recall: None,
+            error_tail: Chars::ZERO,
+            pruned: None,
         };
         match block {
-            Block::Text(text) => outline.read_text(&text.text),
+            Block::Text(text) => outline.take(read_text(&text.text, Outcome::Unknown)),
             Block::ToolUse(call) | Block::ServerToolUse(call) => outline.read_call(call),
             Block::ToolResult(result) | Block::ServerToolResult(result) => outline.read_result(result),
             Block::Thinking(thinking) => outline.chars = Chars::of(&thinking.text),
@@ -76,9 +83,9 @@ impl BlockOutline {
         outline
     }
 
-    fn read_text(&mut self, text: &str) {
-        self.chars = Chars::of(text);
-        self.recall = Some(RecallId::of(text));
+    fn take(&mut self, facts: TextFacts) {
+        let TextFacts { chars, recall, error_tail, pruned } = facts;
+        (self.chars, self.recall, self.error_tail, self.pruned) = (chars, Some(recall), error_tail, pruned);
     }
 
     fn read_call(&mut self, call: &ToolUse) {
@@ -87,10 +94,10 @@ impl BlockOutline {
     }
 
     fn read_result(&mut self, result: &ToolResult) {
-        self.read_text(&result.joined_text());
+        let outcome = if result.is_error { Outcome::Failed } else { Outcome::Unknown };
+        self.take(read_text(&result.joined_text(), outcome));
         self.tool = Some(ToolRef { id: result.call_id.clone(), name: result.name.clone() });
-        self.has_media =
-            result.content.iter().any(|block| matches!(block, Block::Image(_) | Block::Document(_)));
+        self.has_media = result.content.iter().any(|block| !matches!(block, Block::Text(_)));
         self.is_error = result.is_error;
     }
 }

@@ -1,0 +1,159 @@
+//! Turns a plan into changes of messages: new texts, removed blocks, and what to do with an emptied message.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::facts::TextFacts;
+use super::mark::{Mark, Marked};
+use super::plan::{Plan, is_only_thinking};
+use super::render::render;
+use crate::events;
+use crate::message::{Block, Message, Role};
+use crate::outline::Entry;
+use crate::units::Tokens;
+
+/// What stands for a reply of nothing but thinking, where leaving it out would put two user messages side by side.
+pub const THINKING_REMOVED: &str = "[thinking removed]";
+
+/// What becomes of one block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlockEdit {
+    /// Its text becomes this one: of a text block the text, of a tool result the whole content.
+    Text(String),
+    /// It is taken out.
+    Remove,
+}
+
+/// What becomes of one message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Some of its blocks change: their numbers, ascending, and what becomes of each.
+    Edit(Vec<(usize, BlockEdit)>),
+    /// It is left out, as it would be empty.
+    Drop,
+    /// This message takes its place.
+    Replace(Message),
+}
+
+/// The messages that a plan changes, ascending, and how.
+///
+/// `text` gives the text of a block: of a text block its text, of a tool result its joined texts. It is
+/// asked only for blocks that the plan marks; a block whose text it does not know stays as it is.
+pub fn edits<'t>(
+    plan: &Plan,
+    path: &[Entry],
+    mut text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
+) -> Vec<(usize, Change)> {
+    let mut run = Run::default();
+    plan.marks
+        .chunk_by(|left, right| left.message == right.message)
+        .filter_map(|marks| {
+            let message = marks.first()?.message;
+            let outline = &path.get(message)?.outline;
+            if is_only_thinking(outline) {
+                if !run.messages.contains(&message) {
+                    run = Run::around(path, message);
+                }
+                return Some((message, run.without(message, path)));
+            }
+            let edit = |marked: &Marked| {
+                if marked.mark == Mark::Remove {
+                    return Some((marked.block, BlockEdit::Remove));
+                }
+                let facts = TextFacts::of(outline.blocks.get(marked.block)?)?;
+                let text = text(message, marked.block)?;
+                let new = render(marked.mark, &text, &marked.speaker, &facts)?;
+                Some((marked.block, BlockEdit::Text(new)))
+            };
+            Some((message, Change::Edit(marks.iter().filter_map(edit).collect())))
+        })
+        .collect()
+}
+
+// A run of assistant messages, one of which would be left empty.
+#[derive(Default)]
+struct Run {
+    messages: Range<usize>,
+    speaks_on: bool,
+}
+
+impl Run {
+    fn around(path: &[Entry], message: usize) -> Self {
+        let assistant = |entry: &&Entry| entry.outline.role == Role::Assistant;
+        let (before, after) = path.split_at(message.min(path.len()));
+        let before = before.iter().rev().take_while(assistant).count();
+        let after = after.iter().take_while(assistant).count();
+        let messages = message - before..message + after;
+        let run = path.get(messages.clone()).unwrap_or_default();
+        Self { messages, speaks_on: run.iter().any(|entry| !is_only_thinking(&entry.outline)) }
+    }
+
+    // All thinking goes at once, so every message of nothing else is left out. But a run that has nothing
+    // else keeps one message between its two neighbours, who would otherwise speak twice in a row.
+    fn without(&self, message: usize, path: &[Entry]) -> Change {
+        let separates = self.messages.start > 0 && self.messages.end < path.len();
+        if !self.speaks_on && separates && message == self.messages.start {
+            Change::Replace(Message::text(Role::Assistant, THINKING_REMOVED))
+        } else {
+            Change::Drop
+        }
+    }
+}
+
+/// Carries a plan out on messages, and reports it in the log.
+///
+/// `warn_tokens` is the size above which the result is worth an early warning.
+pub fn apply(plan: &Plan, path: &[Entry], messages: &[Message], warn_tokens: Tokens) -> Vec<Message> {
+    events::sending(plan, warn_tokens);
+    let lookup = |message: usize, block: usize| text_of(messages.get(message)?.blocks.get(block)?);
+    let mut changes = edits(plan, path, lookup).into_iter().peekable();
+    let mut pruned = Vec::with_capacity(messages.len());
+    for (at, message) in messages.iter().enumerate() {
+        match changes.next_if(|(changed, _)| *changed == at).map(|(_, change)| change) {
+            None => pruned.push(message.clone()),
+            Some(Change::Edit(edits)) => pruned.push(edited(message, edits)),
+            Some(Change::Replace(new)) => pruned.push(Message { meta: message.meta.clone(), ..new }),
+            Some(Change::Drop) => {}
+        }
+    }
+    pruned
+}
+
+fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
+    let mut edits = edits.into_iter().peekable();
+    let blocks = message.blocks.iter().enumerate().filter_map(|(at, block)| {
+        match edits.next_if(|(changed, _)| *changed == at).map(|(_, edit)| edit) {
+            None => Some(block.clone()),
+            Some(BlockEdit::Text(text)) => Some(with_text(block, text)),
+            Some(BlockEdit::Remove) => None,
+        }
+    });
+    let blocks = blocks.collect();
+    Message { blocks, meta: message.meta.clone(), extra: message.extra.clone(), role: message.role }
+}
+
+fn with_text(block: &Block, text: String) -> Block {
+    match block.clone() {
+        Block::Text(mut old) => {
+            old.text = text;
+            Block::Text(old)
+        }
+        Block::ToolResult(mut result) => {
+            result.content = vec![Block::text(text)];
+            Block::ToolResult(result)
+        }
+        other => other,
+    }
+}
+
+/// The text of a block that pruning can change: a text, or a tool result's joined texts.
+pub fn text_of(block: &Block) -> Option<Cow<'_, str>> {
+    match block {
+        Block::Text(text) => Some(Cow::Borrowed(&text.text)),
+        Block::ToolResult(result) => Some(match result.content.as_slice() {
+            [Block::Text(only)] => Cow::Borrowed(&only.text),
+            _ => Cow::Owned(result.joined_text()),
+        }),
+        _ => None,
+    }
+}

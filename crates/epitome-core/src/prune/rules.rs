@@ -1,0 +1,87 @@
+//! The rules of pruning, one function each: the mark that a rule would put on a block.
+//!
+//! A rule looks at one block only. When it is a block's turn, and whether the mark pays, is decided by
+//! the planner.
+
+use super::mark::Mark;
+use super::marker::{self, Label, PrunedForm};
+use super::settings::Settings;
+use crate::hash::RecallId;
+use crate::message::BlockKind;
+use crate::outline::BlockOutline;
+use crate::units::Chars;
+
+/// Whether rules for tool results may touch this block at all.
+///
+/// Images say more than a marker can, and what a provider's own tool returned is sealed.
+pub(crate) fn is_prunable_result(block: &BlockOutline, tool: &str, settings: &Settings) -> bool {
+    block.kind == BlockKind::ToolResult
+        && !block.has_media
+        && block.recall.is_some()
+        && !matches!(form(block), Some(PrunedForm::Cleared))
+        && !settings.excludes(tool)
+}
+
+/// `tool_result_max_chars`: the result may be this long, its marker included.
+pub(crate) fn cap(block: &BlockOutline, tool: &str, settings: &Settings) -> Option<Mark> {
+    let cap = settings.tool_result_max_chars?;
+    if block.chars <= cap {
+        return None;
+    }
+    // No number in the marker has more digits than these, so the marker comes out no longer than this one.
+    let label =
+        Label { tool, chars: original_chars(block), error_tail: block.error_tail, recall: RecallId::of("") };
+    let room = cap - Chars::of(&marker::trimmed(cap, cap, &label));
+    let tail = Chars(room.0 / 2).max(settings.kept_error(block.error_tail)).min(room);
+    trim(block, room - tail, tail)
+}
+
+/// `tool_soft_trim_chars`: head and tail of what is longer.
+pub(crate) fn soft_trim(block: &BlockOutline, settings: &Settings) -> Option<Mark> {
+    if original_chars(block) <= settings.tool_soft_trim_chars {
+        return None;
+    }
+    let tail = settings.tool_soft_trim_tail.max(settings.kept_error(block.error_tail));
+    trim(block, settings.tool_soft_trim_head, tail)
+}
+
+/// `tool_hard_clear_after`: nothing but a marker, and the error at the end.
+pub(crate) fn hard_clear(block: &BlockOutline, settings: &Settings) -> Option<Mark> {
+    let tail = settings.kept_error(block.error_tail);
+    Some(Mark::Clear {
+        tail: match form(block) {
+            Some(PrunedForm::Trimmed { tail: kept, .. }) => tail.min(kept),
+            _ => tail.min(block.chars),
+        },
+    })
+}
+
+/// `max_message_chars`: the start of a longer text.
+pub(crate) fn long_text(block: &BlockOutline, settings: &Settings) -> Option<Mark> {
+    let keep = settings.max_message_chars?;
+    let kept = match form(block) {
+        Some(PrunedForm::Truncated { keep }) => keep,
+        _ => block.chars,
+    };
+    (block.kind == BlockKind::Text && kept > keep).then_some(Mark::Truncate { keep })
+}
+
+// A trimmed text can be trimmed further, but what it lost it cannot give back.
+fn trim(block: &BlockOutline, head: Chars, tail: Chars) -> Option<Mark> {
+    let Some(PrunedForm::Trimmed { head: kept_head, tail: kept_tail }) = form(block) else {
+        return (head + tail < block.chars).then_some(Mark::Trim { head, tail });
+    };
+    let (head, tail) = (head.min(kept_head), tail.min(kept_tail));
+    (head < kept_head || tail < kept_tail).then_some(Mark::Trim { head, tail })
+}
+
+fn form(block: &BlockOutline) -> Option<PrunedForm> {
+    block.pruned.as_ref().map(|pruned| pruned.form)
+}
+
+fn original_chars(block: &BlockOutline) -> Chars {
+    match &block.pruned {
+        Some(pruned) if matches!(pruned.form, PrunedForm::Trimmed { .. }) => pruned.chars,
+        _ => block.chars,
+    }
+}

@@ -1,0 +1,276 @@
+//! Settings as people write them: one name each, the seeds' other names for it, a default and a sentence.
+//!
+//! It turns words into values and nothing more: where the words come from (file, environment, flags) and
+//! which source wins is the caller's affair.
+
+mod word;
+
+use self::word::Word;
+use crate::prune::Settings;
+
+/// A setting that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// There is no such setting.
+    #[error("unknown setting {key:?}{}", did_you_mean(*.suggestion))]
+    Unknown {
+        /// The name that was given.
+        key: String,
+        /// The name that was probably meant.
+        suggestion: Option<&'static str>,
+    },
+    /// The value is not of the setting's kind.
+    #[error("{name} cannot be {value:?}, it takes {expected}")]
+    BadValue {
+        /// The setting.
+        name: &'static str,
+        /// The value that was given.
+        value: String,
+        /// What it takes.
+        expected: &'static str,
+    },
+    /// The value is of the right kind but makes no sense, alone or beside others.
+    #[error("{name} is {value}, allowed is {allowed}")]
+    OutOfRange {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What would make sense.
+        allowed: String,
+    },
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map(|name| format!(", did you mean {name}?")).unwrap_or_default()
+}
+
+/// One setting: its names and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// Its name in files; `EPITOME_` and the name in capitals in the environment.
+    pub name: &'static str,
+    /// What the seeds call it.
+    pub aliases: &'static [&'static str],
+    /// What it does, in one sentence.
+    pub doc: &'static str,
+    read: fn(&Settings) -> String,
+    write: fn(&mut Settings, &str) -> Option<()>,
+    expected: &'static str,
+}
+
+impl Setting {
+    /// Its value in `settings`, as it would be written.
+    pub fn value(&self, settings: &Settings) -> String {
+        (self.read)(settings)
+    }
+
+    /// The value it has when nobody says otherwise.
+    pub fn default_value(&self) -> String {
+        self.value(&Settings::default())
+    }
+
+    fn answers_to(&self, key: &str) -> bool {
+        let plain = key.strip_prefix("EPITOME_").unwrap_or(key);
+        let same = |name: &str| {
+            name.len() == plain.len()
+                && name.bytes().zip(plain.bytes()).all(|(ours, theirs)| {
+                    ours == theirs || ours == theirs.to_ascii_lowercase() || (ours == b'_' && theirs == b'-')
+                })
+        };
+        same(self.name) || self.aliases.contains(&key)
+    }
+}
+
+macro_rules! settings {
+    ($($name:ident, [$($alias:literal),*], $doc:literal;)*) => {
+        &[$(Setting {
+            name: stringify!($name),
+            aliases: &[$($alias),*],
+            doc: $doc,
+            read: |settings| settings.$name.write(),
+            write: |settings, value| {
+                settings.$name = Word::read(value)?;
+                Some(())
+            },
+            expected: expected(|settings| &settings.$name),
+        }),*]
+    };
+}
+
+// Lets the type of a field say what it takes.
+const fn expected<T: Word>(_: fn(&Settings) -> &T) -> &'static str {
+    T::EXPECTED
+}
+
+/// Every setting of pruning.
+pub const SETTINGS: &[Setting] = settings! {
+    tool_pruning_enabled, ["NOUS_TOOL_PRUNING_ENABLED"],
+        "Whether old tool results are trimmed and cleared.";
+    tool_soft_trim_chars, ["NOUS_TOOL_SOFT_TRIM_CHARS"],
+        "Tool results outside the protected zone that are longer than this are trimmed to head and tail.";
+    tool_soft_trim_head, ["NOUS_TOOL_SOFT_TRIM_HEAD"],
+        "How many characters of the start of a trimmed result stay.";
+    tool_soft_trim_tail, ["NOUS_TOOL_SOFT_TRIM_TAIL"],
+        "How many characters of the end of a trimmed result stay.";
+    tool_hard_clear_after, ["NOUS_TOOL_HARD_CLEAR_AFTER"],
+        "A tool-result message is cleared when at least this many newer ones follow it.";
+    keep_last_tool_results, ["NOUS_KEEP_LAST_TOOL_RESULTS"],
+        "How many of the newest tool-result messages are neither trimmed nor cleared.";
+    tool_result_max_chars, ["tool_output_max_chars", "TOOL_OUTPUT_MAX_CHARS", "NOUS_TOOL_OUTPUT_MAX_CHARS", "MaxToolResultChars"],
+        "No tool result is sent longer than this, however new it is.";
+    max_message_chars, ["maxMessageChars"],
+        "Texts of earlier exchanges that are longer than this are cut short.";
+    exclude_tools, [],
+        "Tools whose results are never touched, separated by commas; a * at the end stands for any ending.";
+    prune_mode, [],
+        "When the set of pruned results may change: in steps that are worth it, or before every call.";
+    clear_at_least, [],
+        "How many tokens a step must gain to be worth breaking the provider's cache.";
+    cache_lapse_minutes, [],
+        "After this many minutes of silence the provider's cache has lapsed and a step costs nothing extra.";
+    keep_error_tails, [],
+        "Whether the error that a result ends in outlives its clearing.";
+    error_tail_chars, [],
+        "How many characters of such an error stay.";
+    warn_tokens, [],
+        "Estimated input tokens above which a request is worth an early warning.";
+};
+
+/// Finds a setting by its name, its name in the environment, as a flag, or a seed's name for it.
+pub fn find(key: &str) -> Result<&'static Setting, SettingsError> {
+    SETTINGS
+        .iter()
+        .find(|setting| setting.answers_to(key))
+        .ok_or_else(|| SettingsError::Unknown { key: key.to_owned(), suggestion: closest(key) })
+}
+
+/// Sets what `key` names to what `value` says.
+///
+/// Settings are judged together once all are in: see [`Settings::validate`].
+pub fn apply(settings: &mut Settings, key: &str, value: &str) -> Result<(), SettingsError> {
+    let Setting { name, write, expected, .. } = find(key)?;
+    write(settings, value.trim()).ok_or_else(|| SettingsError::BadValue {
+        name,
+        value: value.to_owned(),
+        expected,
+    })
+}
+
+fn closest(key: &str) -> Option<&'static str> {
+    let key = key.strip_prefix("EPITOME_").unwrap_or(key).to_ascii_lowercase().replace('-', "_");
+    let names = SETTINGS.iter().flat_map(|setting| {
+        let aliases = setting.aliases.iter().map(|alias| (alias.to_ascii_lowercase(), setting.name));
+        aliases.chain([(setting.name.to_owned(), setting.name)])
+    });
+    names
+        .map(|(written, name)| (distance(&key, &written), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+// Levenshtein's distance, one row at a time.
+fn distance(left: &str, right: &str) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, from) in left.bytes().enumerate() {
+        let mut diagonal = line;
+        let mut before = line + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(right.bytes()) {
+            let best = (diagonal + usize::from(from != to)).min(*cell + 1).min(before + 1);
+            diagonal = std::mem::replace(cell, best);
+            before = best;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = line + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prune::PruneMode;
+    use crate::units::{Chars, Tokens};
+
+    #[test]
+    fn every_name_reaches_its_setting() {
+        for setting in SETTINGS {
+            let environment = format!("EPITOME_{}", setting.name.to_ascii_uppercase());
+            let flag = setting.name.replace('_', "-");
+            let spellings =
+                [setting.name, &environment, &flag].into_iter().chain(setting.aliases.iter().copied());
+            for key in spellings {
+                assert_eq!(find(key).map(|found| found.name), Ok(setting.name), "{key}");
+            }
+            let mut settings = Settings::default();
+            apply(&mut settings, setting.name, &setting.default_value()).unwrap();
+            assert_eq!(settings, Settings::default(), "{} reads what it writes", setting.name);
+        }
+    }
+
+    #[test]
+    fn the_registry_knows_every_field() {
+        let fields = serde_json::to_value(Settings::default()).unwrap();
+        let fields: Vec<&String> = fields.as_object().unwrap().keys().collect();
+        let names: Vec<&str> = SETTINGS.iter().map(|setting| setting.name).collect();
+        assert_eq!(fields, names);
+    }
+
+    #[test]
+    fn values_are_read() {
+        let mut settings = Settings::default();
+        let words = [
+            ("NOUS_TOOL_SOFT_TRIM_CHARS", "8_000"),
+            ("MaxToolResultChars", "50000"),
+            ("maxMessageChars", "2000"),
+            ("EPITOME_PRUNE_MODE", "every_call"),
+            ("exclude-tools", "read, mcp__memory__*"),
+            ("clear_at_least", "10,000"),
+            ("keep_error_tails", "no"),
+        ];
+        for (key, value) in words {
+            apply(&mut settings, key, value).unwrap();
+        }
+        assert_eq!(settings.tool_soft_trim_chars, Chars(8_000));
+        assert_eq!(settings.tool_result_max_chars, Some(Chars(50_000)));
+        assert_eq!(settings.max_message_chars, Some(Chars(2_000)));
+        assert_eq!(settings.prune_mode, PruneMode::EveryCall);
+        assert_eq!(settings.exclude_tools, ["read", "mcp__memory__*"]);
+        assert_eq!(settings.clear_at_least, Tokens(10_000));
+        assert!(!settings.keep_error_tails);
+        apply(&mut settings, "tool_result_max_chars", "off").unwrap();
+        assert_eq!(settings.tool_result_max_chars, None);
+    }
+
+    #[test]
+    fn mistakes_are_explained() {
+        let cases = [
+            (
+                "tool_soft_trim_char",
+                "1",
+                "unknown setting \"tool_soft_trim_char\", did you mean tool_soft_trim_chars?",
+            ),
+            (
+                "tool-hard-clear",
+                "1",
+                "unknown setting \"tool-hard-clear\", did you mean tool_hard_clear_after?",
+            ),
+            (
+                "MaxToolResultChar",
+                "1",
+                "unknown setting \"MaxToolResultChar\", did you mean tool_result_max_chars?",
+            ),
+            ("frobnicate", "1", "unknown setting \"frobnicate\""),
+            ("warn_tokens", "many", "warn_tokens cannot be \"many\", it takes a number of tokens"),
+            ("warn_tokens", "-1", "warn_tokens cannot be \"-1\", it takes a number of tokens"),
+            ("prune_mode", "never", "prune_mode cannot be \"never\", it takes steps or every-call"),
+        ];
+        for (key, value, expected) in cases {
+            let error = apply(&mut Settings::default(), key, value).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+    }
+}
