@@ -219,7 +219,8 @@ mod tests {
 
     #[test]
     fn turns_tile_the_path() {
-        let cases: &[(&str, &[(Range<usize>, Range<usize>)])] = &[
+        type InAndOut = (Range<usize>, Range<usize>);
+        let cases: &[(&str, &[InAndOut])] = &[
             ("", &[]),
             ("u", &[(0..1, 1..1)]),
             ("a", &[(0..0, 0..1)]),

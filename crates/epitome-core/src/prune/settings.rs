@@ -173,7 +173,8 @@ mod tests {
 
     #[test]
     fn nonsense_is_refused_by_name_and_value() {
-        let cases: &[(fn(&mut Settings), &str)] = &[
+        type Spoil = fn(&mut Settings);
+        let cases: &[(Spoil, &str)] = &[
             (|s| s.tool_soft_trim_chars = Chars(3_000), "tool_soft_trim_chars is 3000, allowed is"),
             (|s| s.tool_soft_trim_head = Chars(usize::MAX), "tool_soft_trim_chars is 4000"),
             (|s| s.keep_last_tool_results = 0, "keep_last_tool_results is 0"),

@@ -1,0 +1,8 @@
+//! Tests of the crate as its users see it.
+
+// Clippy exempts test functions, but not the functions they share.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod nous_v4;
+mod prune_steps;
+mod support;
