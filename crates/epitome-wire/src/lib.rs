@@ -22,6 +22,7 @@ mod dialect;
 mod draft;
 mod edit;
 mod error;
+pub mod files;
 pub mod json;
 mod layout;
 mod media;

@@ -14,7 +14,7 @@ pub(super) fn check(system: Option<&Message>, messages: &[Message], found: &mut 
         found.push(Violation::new(Rule::TooManyMessages, MAX_MESSAGES, detail));
     }
     check_order(messages, found);
-    check_unique(messages, found);
+    check_unique(0, messages, found);
     check_roles(messages, Role::User, found);
     for at in 0..messages.len() {
         check_pairs(messages, at, found);

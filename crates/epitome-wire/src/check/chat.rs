@@ -8,7 +8,7 @@ use super::pairing::{calls, check_roles, check_unique, results};
 use super::rule::{Rule, Violation};
 
 pub(super) fn check(messages: &[Message], found: &mut Vec<Violation>) {
-    check_unique(messages, found);
+    check_unique_per_turn(messages, found);
     check_roles(messages, Role::Tool, found);
     check_pairs(messages, found);
     for (at, message) in messages.iter().enumerate() {
@@ -19,6 +19,18 @@ pub(super) fn check(messages: &[Message], found: &mut Vec<Violation>) {
                 "the message has neither content nor tool calls",
             ));
         }
+    }
+}
+
+// Some models number their calls anew in every reply, so ids need to differ only within one reply.
+fn check_unique_per_turn(messages: &[Message], found: &mut Vec<Violation>) {
+    let mut start = 0;
+    for end in 1..=messages.len() {
+        if messages.get(end).is_some_and(|message| message.role == Role::Tool) {
+            continue;
+        }
+        check_unique(start, messages.get(start..end).unwrap_or_default(), found);
+        start = end;
     }
 }
 

@@ -22,10 +22,10 @@ pub(super) fn results(message: &Message) -> impl Iterator<Item = &ToolResult> {
     })
 }
 
-/// Reports ids that are used twice.
-pub(super) fn check_unique(messages: &[Message], found: &mut Vec<Violation>) {
+/// Reports ids that are used twice in `messages`, the first of which is message number `first`.
+pub(super) fn check_unique(first: usize, messages: &[Message], found: &mut Vec<Violation>) {
     let (mut called, mut answered) = (HashSet::new(), HashSet::new());
-    for (at, message) in messages.iter().enumerate() {
+    for (at, message) in (first..).zip(messages) {
         for call in calls(message) {
             if !called.insert(call.id.as_str()) {
                 found.push(Violation::new(

@@ -8,7 +8,7 @@ use super::pairing::{calls, check_roles, check_unique, results};
 use super::rule::{Rule, Violation};
 
 pub(super) fn check(messages: &[Message], found: &mut Vec<Violation>) {
-    check_unique(messages, found);
+    check_unique(0, messages, found);
     check_roles(messages, Role::Tool, found);
     check_pairs(messages, found);
     check_reasoning(messages, found);

@@ -88,7 +88,8 @@ fn chat() {
     case(Chat, "u:ask a:call#1", &[Rule::ToolUsePending]);
     case(Chat, "u:ask t:ok#1 a:done", &[Rule::ToolResultOrphan]);
     case(Chat, "u:ask a:call#1 t:ok#1 t:ok#1", &[Rule::DuplicateToolResult]);
-    case(Chat, "u:ask a:call#1 t:ok#1 a:call#1 t:ok#1", &[Rule::DuplicateToolUse, Rule::DuplicateToolResult]);
+    case(Chat, "u:ask a:call#1+call#1 t:ok#1 a:done", &[Rule::DuplicateToolUse]);
+    case(Chat, "u:ask a:call#1 t:ok#1 a:call#1 t:ok#1", &[]);
     case(Chat, "u:ask a:call#1 u:ok#1", &[Rule::ToolUseUnanswered, Rule::BlockInWrongRole]);
     case(Chat, "u:ask a: u:next", &[Rule::EmptyContent]);
     case(Chat, "u:_ a:answer", &[]);

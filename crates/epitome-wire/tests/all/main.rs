@@ -5,4 +5,5 @@
 mod bodies;
 mod check;
 mod features;
+mod files_real;
 mod notation;

@@ -1,0 +1,83 @@
+//! What can be wrong with a file, in words that say where and what to do.
+
+use std::fmt;
+use std::io;
+
+use super::format::Format;
+
+/// A place of a file that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+    /// What is wrong there.
+    pub reason: String,
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "line {}, column {}: {}", self.line, self.column, self.reason)
+    }
+}
+
+/// Why a file cannot be read, or not be written back.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// There is nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// No line of it is JSON.
+    #[error("not JSON: {0}")]
+    NotJson(Damaged),
+    /// It is JSON, but of no known format.
+    #[error("no known transcript format (the first value is {0})")]
+    UnknownFormat(String),
+    /// It is not of the format that was asked for.
+    #[error("not a {format} file: {reason}")]
+    WrongFormat {
+        /// The format.
+        format: Format,
+        /// What is missing.
+        reason: &'static str,
+    },
+    /// A part of it is damaged.
+    #[error("{0}")]
+    Damaged(Damaged),
+    /// One session is larger than the caller allows.
+    #[error("a session is larger than {0} bytes")]
+    TooLarge(u64),
+    /// The gzip stream is damaged or cut off.
+    #[error("damaged gzip data: {0}")]
+    Gzip(io::Error),
+    /// The input could not be read.
+    #[error("cannot read: {0}")]
+    Read(#[from] io::Error),
+    /// A change names a message that is not there.
+    #[error("no message {0} in this transcript")]
+    NoSuchMessage(usize),
+    /// A change names a block that is not there or cannot be changed that way.
+    #[error("block {block} of message {message} cannot be changed like this in its file")]
+    NotEditable {
+        /// The message.
+        message: usize,
+        /// The block.
+        block: usize,
+    },
+}
+
+impl FileError {
+    /// What to do about it, if there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            FileError::Damaged(_) => Some("pass --lenient to skip what is damaged and read the rest"),
+            FileError::NotJson(_) => Some("transcripts are JSON or JSON lines, plain or gzipped"),
+            FileError::UnknownFormat(_) => Some("name the format with --format"),
+            FileError::WrongFormat { .. } => Some("leave out --format to have the format found"),
+            FileError::Gzip(_) => Some("pass --lenient to read what is there before the damage"),
+            _ => None,
+        }
+    }
+}

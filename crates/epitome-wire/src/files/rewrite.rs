@@ -1,0 +1,281 @@
+//! Writing a transcript back: changed values are replaced where they stand, all other bytes are copied.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::error::FileError;
+use super::format::Format;
+use super::record::{Cut, Target};
+use super::transcript::Transcript;
+use crate::edit::{Edit, Edits, splice_edits};
+use crate::json::{Kind, Span, Splice, quote};
+use crate::layout::{BlockLayout, Layout};
+
+impl Transcript {
+    /// The file's text with `edits` made and the `removed` messages gone, in the same format.
+    ///
+    /// With nothing to change it is `text` itself. A removed message takes its records along; so does a
+    /// record all of whose blocks are removed. What referred to a record that is gone is tied to its
+    /// parent, or to what follows, whichever keeps the meaning.
+    pub fn rewrite(
+        &self,
+        edits: &BTreeMap<usize, Edits>,
+        removed: &BTreeSet<usize>,
+    ) -> Result<String, FileError> {
+        let unknown = edits.keys().chain(removed).find(|message| **message >= self.messages.len());
+        if let Some(message) = unknown {
+            return Err(FileError::NoSuchMessage(*message));
+        }
+        let mut rewrite = Rewrite::new(self);
+        for message in removed {
+            rewrite.remove_message(*message)?;
+        }
+        for (message, edits) in edits.iter().filter(|(message, _)| !removed.contains(message)) {
+            rewrite.edit_message(*message, edits)?;
+        }
+        rewrite.cut_records();
+        rewrite.tie_links();
+        let mut out = String::with_capacity(self.text.len());
+        rewrite.splice.write(&self.text, Span { start: 0, end: self.text.len() }, &mut out);
+        Ok(out)
+    }
+}
+
+struct Rewrite<'t> {
+    transcript: &'t Transcript,
+    splice: Splice,
+    gone: Vec<bool>,
+    /// The records of each message.
+    records: HashMap<usize, Vec<usize>>,
+    /// Later records that repeat a record.
+    twins: HashMap<usize, Vec<usize>>,
+    /// Second places of each block's text, by message and block.
+    copies: HashMap<(usize, usize), Vec<Span>>,
+}
+
+impl<'t> Rewrite<'t> {
+    fn new(transcript: &'t Transcript) -> Self {
+        let (mut records, mut twins, mut copies) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for (number, record) in transcript.records.iter().enumerate() {
+            if let Some(message) = record.message {
+                records.entry(message).or_insert_with(Vec::new).push(number);
+            }
+            if let Some(original) = record.twin_of {
+                twins.entry(original).or_insert_with(Vec::new).push(number);
+            }
+        }
+        for copy in &transcript.copies {
+            copies.entry((copy.message, copy.block)).or_insert_with(Vec::new).push(copy.span);
+        }
+        let gone = vec![false; transcript.records.len()];
+        Self { transcript, splice: Splice::new(), gone, records, twins, copies }
+    }
+
+    fn remove_message(&mut self, message: usize) -> Result<(), FileError> {
+        let records = self.records_of(message);
+        if records.is_empty() {
+            return Err(FileError::NotEditable { message, block: 0 });
+        }
+        records.into_iter().try_for_each(|record| self.remove_record(message, record))
+    }
+
+    fn remove_record(&mut self, message: usize, record: usize) -> Result<(), FileError> {
+        for number in self.with_twins(record) {
+            match self.transcript.records.get(number).map(|record| record.cut) {
+                None | Some(Cut::Never) => return Err(FileError::NotEditable { message, block: 0 }),
+                Some(_) => self.gone[number] = true,
+            }
+        }
+        Ok(())
+    }
+
+    fn edit_message(&mut self, message: usize, edits: &[(usize, Edit)]) -> Result<(), FileError> {
+        let transcript = self.transcript;
+        let mut sorted: Vec<&(usize, Edit)> = edits.iter().collect();
+        for (block, _) in &sorted {
+            if transcript.block_span(message, *block).is_none() {
+                return Err(FileError::NotEditable { message, block: *block });
+            }
+        }
+        // Neighbours are removed together with the commas between them, so they come in the file's order.
+        sorted.sort_by_key(|(block, _)| transcript.block_span(message, *block).map(|span| span.start));
+        let records = self.records_of(message);
+        if records.is_empty() {
+            return self.edit_record(message, None, &sorted);
+        }
+        for number in records {
+            let Some(record) = transcript.records.get(number) else { continue };
+            let inside = |block: usize| {
+                transcript.block_span(message, block).is_some_and(|span| within(span, record.span))
+            };
+            let here: Vec<&(usize, Edit)> =
+                sorted.iter().copied().filter(|(block, _)| inside(*block)).collect();
+            let blocks = transcript.layouts.get(message).map_or(0, |layout| layout.blocks.len());
+            let all = (0..blocks).filter(|block| inside(*block)).count();
+            let removed = here.iter().filter(|(_, edit)| *edit == Edit::Remove).count();
+            if all > 0 && removed == all {
+                self.remove_record(message, number)?;
+            } else {
+                self.edit_record(message, Some(number), &here)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn edit_record(
+        &mut self,
+        message: usize,
+        record: Option<usize>,
+        edits: &[&(usize, Edit)],
+    ) -> Result<(), FileError> {
+        let transcript = self.transcript;
+        let text = &transcript.text;
+        let Some(layout) = transcript.layouts.get(message) else { return Ok(()) };
+        let start =
+            record.and_then(|record| transcript.records.get(record)).map_or(0, |record| record.span.start);
+        let twins = record.map_or_else(Vec::new, |record| self.with_twins(record));
+        let mut bases: Vec<usize> = twins
+            .into_iter()
+            .filter_map(|twin| transcript.records.get(twin)?.span.start.checked_sub(start))
+            .collect();
+        if bases.is_empty() {
+            bases.push(0);
+        }
+        for (block, edit) in edits.iter().copied() {
+            let Some(place) = layout.blocks.get(*block) else { continue };
+            let allowed = match edit {
+                Edit::Text(_) => place.text.is_some(),
+                Edit::Remove => is_element(text, place.block),
+            };
+            if !allowed {
+                return Err(FileError::NotEditable { message, block: *block });
+            }
+        }
+        for base in bases {
+            let mut plain: Edits = Vec::new();
+            for (block, edit) in edits.iter().copied() {
+                match (edit, layout.blocks.get(*block)) {
+                    (Edit::Text(new), Some(BlockLayout { text: Some(span), .. })) => {
+                        self.splice.replace(span.shifted(base), self.value(*span, new));
+                        for copy in self.copies.get(&(message, *block)).into_iter().flatten() {
+                            self.splice.replace(copy.shifted(base), quote(new));
+                        }
+                    }
+                    _ => plain.push((*block, edit.clone())),
+                }
+            }
+            splice_edits(text, layout, base, &plain, &mut self.splice);
+        }
+        Ok(())
+    }
+
+    // pi takes nothing but arrays for the content of a tool result; all other formats take a string, too.
+    fn value(&self, old: Span, new: &str) -> String {
+        let is_array = Kind::of(old.of(&self.transcript.text)) == Some(Kind::Array);
+        match is_array && self.transcript.format == Format::Pi {
+            true => format!(r#"[{{"type":"text","text":{}}}]"#, quote(new)),
+            false => quote(new),
+        }
+    }
+
+    fn cut_records(&mut self) {
+        let transcript = self.transcript;
+        let mut elements = Layout::default();
+        let mut removed: Edits = Vec::new();
+        for (record, gone) in transcript.records.iter().zip(&self.gone) {
+            match record.cut {
+                Cut::Line(span) if *gone => self.splice.replace(span, ""),
+                Cut::Element => {
+                    if *gone {
+                        removed.push((elements.blocks.len(), Edit::Remove));
+                    }
+                    elements.blocks.push(BlockLayout { block: record.span, text: None });
+                }
+                _ => {}
+            }
+        }
+        splice_edits(&transcript.text, &elements, 0, &removed, &mut self.splice);
+    }
+
+    fn tie_links(&mut self) {
+        if !self.gone.contains(&true) {
+            return;
+        }
+        let records = &self.transcript.records;
+        let mut by_id: HashMap<&str, usize> = HashMap::new();
+        for (number, record) in records.iter().enumerate() {
+            if let Some(id) = &record.id {
+                by_id.entry(id).or_insert(number);
+            }
+        }
+        for (record, gone) in records.iter().zip(&self.gone) {
+            for link in record.links.iter().filter(|_| !gone) {
+                let tied = match &link.to {
+                    Target::Back(id) => self.back(&by_id, id),
+                    Target::Ahead(id) => self.ahead(&by_id, id),
+                    Target::Number(number) => Some(self.kept_before(*number).to_string()),
+                };
+                if let Some(tied) = tied.filter(|tied| tied != link.span.of(&self.transcript.text)) {
+                    self.splice.replace(link.span, tied);
+                }
+            }
+        }
+    }
+
+    // The nearest ancestor that is still there; `None` where nothing changes.
+    fn back(&self, by_id: &HashMap<&str, usize>, id: &str) -> Option<String> {
+        let records = &self.transcript.records;
+        let first = *by_id.get(id)?;
+        if !self.is_gone(first) {
+            return None;
+        }
+        let mut at = first;
+        for _ in 0..records.len() {
+            let Some(parent) = records.get(at).and_then(|record| record.parent.as_deref()) else { break };
+            match by_id.get(parent) {
+                Some(number) if self.is_gone(*number) => at = *number,
+                _ => return Some(quote(parent)),
+            }
+        }
+        Some("null".to_owned())
+    }
+
+    // The record itself or else the next one that is still there and has an id.
+    fn ahead(&self, by_id: &HashMap<&str, usize>, id: &str) -> Option<String> {
+        let first = *by_id.get(id)?;
+        if !self.is_gone(first) {
+            return None;
+        }
+        let rest = self.transcript.records.iter().enumerate().skip(first);
+        let next =
+            rest.filter(|(number, _)| !self.is_gone(*number)).find_map(|(_, record)| record.id.as_deref());
+        next.map(quote)
+    }
+
+    fn kept_before(&self, number: usize) -> usize {
+        self.gone.iter().take(number).filter(|gone| !**gone).count()
+    }
+
+    fn is_gone(&self, record: usize) -> bool {
+        self.gone.get(record).copied().unwrap_or(false)
+    }
+
+    fn records_of(&self, message: usize) -> Vec<usize> {
+        self.records.get(&message).cloned().unwrap_or_default()
+    }
+
+    fn with_twins(&self, record: usize) -> Vec<usize> {
+        let twins = self.twins.get(&record).into_iter().flatten();
+        std::iter::once(record).chain(twins.copied()).collect()
+    }
+}
+
+fn within(inner: Span, outer: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+// Whether the value is an element of an array and can be taken out of it.
+fn is_element(text: &str, value: Span) -> bool {
+    let before = text.get(..value.start).unwrap_or_default().trim_end();
+    let after = text.get(value.end..).unwrap_or_default().trim_start();
+    before.ends_with(['[', ',']) && after.starts_with([']', ','])
+}

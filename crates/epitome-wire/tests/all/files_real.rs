@@ -1,0 +1,103 @@
+//! Real transcripts, where a folder of them is named by `EPITOME_TRANSCRIPTS`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use epitome_core::{Block, Message};
+use epitome_wire::check::check;
+use epitome_wire::files::{Damage, ReadOptions, Reader, ThreadKind, Transcript};
+use epitome_wire::{Edit, Edits};
+
+fn files() -> Vec<PathBuf> {
+    let Some(folder) = std::env::var_os("EPITOME_TRANSCRIPTS") else { return Vec::new() };
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::from(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false if path.to_string_lossy().contains(".json") => files.push(path),
+                false => {}
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn transcripts(path: &Path) -> impl Iterator<Item = Transcript> {
+    let options = ReadOptions { damage: Damage::KeepGoing, ..ReadOptions::default() };
+    let reader = Reader::new(BufReader::new(File::open(path).unwrap()), options);
+    let path = path.to_owned();
+    reader.map(move |read| read.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+#[test]
+fn real_files_are_read_and_written_back() {
+    let mut count = 0;
+    for path in files() {
+        let (mut messages, mut broken) = (0, BTreeMap::new());
+        let mut formats = BTreeSet::new();
+        for transcript in transcripts(&path) {
+            count += 1;
+            messages += transcript.messages.len();
+            formats.insert(transcript.format);
+            let same = transcript.rewrite(&BTreeMap::new(), &BTreeSet::new()).unwrap();
+            assert!(same == transcript.text, "{}: an untouched file changed", path.display());
+            assert_eq!(transcript.messages.len(), transcript.layouts.len());
+            assert!(!transcript.messages.is_empty(), "{}: no message found", path.display());
+            blocks_stand_where_they_say(&transcript);
+            edits_read_back(&transcript);
+            for thread in &transcript.threads {
+                let context: Vec<Message> =
+                    transcript.context(thread).iter().map(|at| transcript.messages[*at].clone()).collect();
+                for violation in check(transcript.dialect, transcript.system.as_ref(), &context) {
+                    *broken.entry((thread.kind == ThreadKind::Main, violation.rule.name())).or_insert(0) += 1;
+                }
+            }
+            for damaged in &transcript.damage {
+                println!("{}: {damaged}", path.display());
+            }
+        }
+        println!("{}: {formats:?}, {messages} messages, {broken:?}", path.display());
+    }
+    println!("real conversations used: {count}");
+}
+
+fn blocks_stand_where_they_say(transcript: &Transcript) {
+    for (message, layout) in transcript.messages.iter().zip(&transcript.layouts) {
+        assert_eq!(message.blocks.len(), layout.blocks.len());
+        for (block, place) in message.blocks.iter().zip(&layout.blocks) {
+            if let (Block::Text(text), Some(span)) = (block, place.text) {
+                let written: String = serde_json::from_str(span.of(&transcript.text)).unwrap();
+                assert_eq!(written, text.text);
+            }
+        }
+    }
+}
+
+// Replaces every tool result, and checks that nothing else differs afterwards.
+fn edits_read_back(transcript: &Transcript) {
+    let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+    let mut expected = transcript.messages.clone();
+    for (at, message) in expected.iter_mut().enumerate() {
+        for (place, block) in message.blocks.iter_mut().enumerate() {
+            if let Block::ToolResult(result) = block
+                && transcript.layouts[at].blocks[place].text.is_some()
+            {
+                result.content = vec![Block::text("cleared \"here\"")];
+                edits.entry(at).or_default().push((place, Edit::Text("cleared \"here\"".to_owned())));
+            }
+        }
+    }
+    let text = transcript.rewrite(&edits, &BTreeSet::new()).unwrap();
+    let options =
+        ReadOptions { format: Some(transcript.format), damage: Damage::KeepGoing, ..ReadOptions::default() };
+    let again: Vec<Transcript> = Reader::new(text.as_bytes(), options).map(Result::unwrap).collect();
+    assert_eq!(again.len(), 1);
+    assert!(again[0].messages == expected, "{:?}: an edit changed more than it should", transcript.id);
+    assert_eq!(again[0].threads, transcript.threads);
+}
