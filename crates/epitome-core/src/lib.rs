@@ -7,9 +7,11 @@
 //! [`Outline`]s: what there is to know of a message without its text. Outlines are small, cached by
 //! content hash, and all that pruning, cutting and planning look at.
 
+pub mod calibrate;
 pub mod events;
 mod hash;
 mod message;
+pub mod models;
 mod outline;
 pub mod prune;
 pub mod settings;

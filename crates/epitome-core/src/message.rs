@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::units::{Time, Tokens};
 
@@ -103,7 +103,7 @@ pub struct MessageMeta {
 }
 
 /// Token usage of one model call as the provider reported it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
     /// Input tokens that no cache served or took.
     pub input: Tokens,
