@@ -83,13 +83,17 @@ fn check_prefix(before: &[Message], after: &[Message], found: &mut Vec<Violation
 
 // Whether some message is still there but without the thinking that it had.
 fn stripped_some(before: &[Message], after: &[Message]) -> bool {
-    let bare: HashSet<ContentHash> =
-        after.iter().filter(|message| !message.blocks.iter().any(is_thinking)).filter_map(rest_of).collect();
-    before
-        .iter()
-        .filter(|message| message.blocks.iter().any(is_thinking))
-        .filter_map(rest_of)
-        .any(|rest| bare.contains(&rest))
+    let without = |messages: &[Message]| -> HashSet<ContentHash> {
+        messages
+            .iter()
+            .filter(|message| !message.blocks.iter().any(is_thinking))
+            .filter_map(rest_of)
+            .collect()
+    };
+    let always_bare = without(before);
+    let bare = without(after);
+    let had_thinking = before.iter().filter(|message| message.blocks.iter().any(is_thinking));
+    had_thinking.filter_map(rest_of).any(|rest| bare.contains(&rest) && !always_bare.contains(&rest))
 }
 
 fn rest_of(message: &Message) -> Option<ContentHash> {

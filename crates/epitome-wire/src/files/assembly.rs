@@ -41,7 +41,6 @@ pub(super) struct Draft {
 }
 
 /// Where a block stands.
-#[derive(Clone, Default)]
 pub(super) struct Place {
     pub(super) layout: BlockLayout,
     pub(super) copies: Vec<Span>,
@@ -86,7 +85,8 @@ impl Assembly {
         let threads = threads(&shape);
         let mut records = self.records;
         let (mut messages, mut layouts, mut copies) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, draft) in self.messages.into_iter().enumerate() {
+        for (at, mut draft) in self.messages.into_iter().enumerate() {
+            draft.order();
             let mut layout = Layout::default();
             for number in draft.records {
                 if let Some(record) = records.get_mut(number) {
@@ -127,19 +127,25 @@ impl Draft {
         Self { message, records: Vec::new(), places, parent: None, hidden: false, sidechain: None }
     }
 
-    /// Adds another part of the same message, keeping tool results in front where the wire wants them.
+    /// Adds another part of the same message.
     pub(super) fn join(&mut self, part: Draft) {
         self.records.extend(part.records);
         self.message.blocks.extend(part.message.blocks);
         self.places.extend(part.places);
-        self.places.resize(self.message.blocks.len(), Place::default());
+        let (meta, later) = (&mut self.message.meta, part.message.meta);
+        meta.time = later.time.or(meta.time);
+        meta.usage = later.usage.or(meta.usage);
+    }
+
+    // Of a message in several parts, tool results come first, where the wire wants them.
+    fn order(&mut self) {
+        if self.records.len() < 2 || self.message.blocks.len() != self.places.len() {
+            return;
+        }
         let blocks = std::mem::take(&mut self.message.blocks);
         let mut both: Vec<(Block, Place)> =
             blocks.into_iter().zip(std::mem::take(&mut self.places)).collect();
         both.sort_by_key(|(block, _)| !matches!(block, Block::ToolResult(_)));
         (self.message.blocks, self.places) = both.into_iter().unzip();
-        let (meta, later) = (&mut self.message.meta, part.message.meta);
-        meta.time = later.time.or(meta.time);
-        meta.usage = later.usage.or(meta.usage);
     }
 }

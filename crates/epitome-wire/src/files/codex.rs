@@ -11,7 +11,7 @@ use super::assembly::Assembly;
 use super::error::FileError;
 use super::lines::objects;
 use super::log::Log;
-use super::record::Record;
+use super::record::{Link, Record, Target};
 use super::time::time;
 use super::transcript::RecordedCompaction;
 use crate::decode_message;
@@ -153,8 +153,12 @@ impl Rollout {
         match event.string("type")?.as_deref() {
             Some("token_count") => self.token_count(&event),
             Some("thread_rolled_back") => {
-                let turns = event.get("num_turns").and_then(|node| node.raw().parse().ok()).unwrap_or(0);
-                self.roll_back(turns);
+                if let Some(turns) = event.get("num_turns") {
+                    let gone = self.roll_back(turns.raw().parse().unwrap_or(0));
+                    if let Some(record) = self.assembly.records.last_mut() {
+                        record.links.push(Link { span: turns.span, to: Target::Count(gone) });
+                    }
+                }
                 Ok(())
             }
             _ => {
@@ -191,16 +195,18 @@ impl Rollout {
         Ok(())
     }
 
-    fn roll_back(&mut self, turns: usize) {
-        for _ in 0..turns {
-            while let Some(at) = self.head {
-                let Some(draft) = self.assembly.messages.get(at) else { return };
-                self.head = draft.parent;
-                if draft.message.role == Role::User && !is_surroundings(&draft.message) {
-                    break;
-                }
+    // Moves back over so many of the user's turns; the records in which they began.
+    fn roll_back(&mut self, turns: usize) -> Vec<usize> {
+        let mut gone = Vec::new();
+        while let Some(draft) = self.head.and_then(|at| self.assembly.messages.get(at))
+            && gone.len() < turns
+        {
+            self.head = draft.parent;
+            if draft.message.role == Role::User && !is_surroundings(&draft.message) {
+                gone.extend(draft.records.first());
             }
         }
+        gone
     }
 
     fn finish(mut self) -> Assembly {

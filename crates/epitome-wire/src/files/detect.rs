@@ -5,7 +5,7 @@ use super::format::Format;
 use super::lines::byte_order_mark;
 use super::log::Log;
 use crate::dialect::Dialect;
-use crate::json::{Cursor, Kind, Span};
+use crate::json::{Cursor, JsonError, Kind, Span};
 use crate::node::{Node, Object};
 
 /// How many lines are looked at before a file counts as unknown.
@@ -17,6 +17,9 @@ const LINES: usize = 200;
 pub(super) fn detect(text: &str) -> Result<Format, FileError> {
     let mut unknown: Option<String> = None;
     let mut start = byte_order_mark(text);
+    if opens_document(text) && Cursor::starting_at(text, start).skip().is_ok() {
+        return of_document(text, None);
+    }
     let mut seen = 0;
     while start < text.len() && seen < LINES {
         let end = memchr::memchr(b'\n', text.as_bytes().get(start..).unwrap_or_default())
@@ -24,7 +27,7 @@ pub(super) fn detect(text: &str) -> Result<Format, FileError> {
         let line = text.get(..end).unwrap_or_default();
         if !text.get(start..end).unwrap_or_default().trim().is_empty() {
             seen += 1;
-            // Only a whole object on a line speaks for JSON lines; a document spread over lines is looked at below.
+            // Only a whole object on a line speaks for JSON lines.
             if let Ok(span) = Cursor::starting_at(line, start).skip()
                 && Kind::of(span.of(text)) == Some(Kind::Object)
                 && let Ok(Some(object)) = Node::new(text, span).object()
@@ -45,6 +48,16 @@ pub(super) fn holds_object(line: &str) -> bool {
     let start = byte_order_mark(line);
     let span = Cursor::starting_at(line, start).skip();
     span.is_ok_and(|span| Kind::of(span.of(line)) == Some(Kind::Object))
+}
+
+/// Whether the first line opens a JSON value and leaves it open, as documents do that are laid out over lines.
+///
+/// A line that breaks off inside a string is none of these: it was cut off.
+pub(super) fn opens_document(text: &str) -> bool {
+    let text = text.get(byte_order_mark(text)..).unwrap_or_default().trim_start();
+    let line = text.lines().next().unwrap_or_default();
+    let is_open = |error: JsonError| error.at >= line.len();
+    line.starts_with(['{', '[']) && Cursor::new(line).skip().is_err_and(is_open)
 }
 
 // A JSON document over several lines, or an array.

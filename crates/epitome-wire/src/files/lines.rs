@@ -46,8 +46,10 @@ fn line(text: &str, line: Span, log: &mut Log<'_>, found: &mut Vec<Line>) -> Res
         let end = values.get(place + 1).map_or(span.end, |next| next.start);
         found.push(Line { span: *span, cut: Cut::Line(Span { start: span.start, end }) });
     }
+    // A line that is cut off ends before its line break, not in the next line.
+    let end = line.start + line.of(text).trim_end().len();
     match error {
-        Some(error) => log.report(error.at, error.what),
+        Some(error) => log.report(error.at.min(end), error.what),
         None => Ok(()),
     }
 }

@@ -17,7 +17,7 @@ use super::record::{Link, Record, Target};
 use super::time::time;
 use super::transcript::RecordedCompaction;
 use crate::error::WireError;
-use crate::json::JsonError;
+use crate::json::{JsonError, Span};
 use crate::layout::BlockLayout;
 use crate::node::{Node, Object};
 
@@ -66,8 +66,7 @@ impl Session {
             None => self.head,
         };
         self.head = parent;
-        if let Some((message, layouts, hidden)) = message(&mut entry, &kind)? {
-            let mut message = message;
+        if let Some((mut message, layouts, hidden)) = message(&entry, &kind)? {
             message.meta.id = id.clone();
             message.meta.time = message.meta.time.or(entry.get("timestamp").and_then(time));
             let at = self.assembly.append(Some(number), message, layouts);
@@ -139,6 +138,7 @@ impl Session {
                 let number = match target {
                     Target::Ahead(id) | Target::Back(id) => numbers.get(id.as_str()).copied(),
                     Target::Number(number) => Some(*number),
+                    Target::Count(_) => None,
                 };
                 (*compaction, number.and_then(|number| self.messages_at.get(number).copied()))
             })
@@ -156,14 +156,14 @@ impl Session {
 type Read = Option<(Message, Vec<BlockLayout>, bool)>;
 
 // The message that an entry is, where its blocks stand, and whether pi keeps it from the model.
-fn message(entry: &mut Object<'_>, kind: &str) -> Result<Read, WireError> {
+fn message(entry: &Object<'_>, kind: &str) -> Result<Read, WireError> {
     match kind {
         "message" => match entry.get("message") {
             Some(node) => agent_message(node),
             None => Ok(None),
         },
-        "custom_message" => Ok(entry.get("content").map(user).transpose()?.map(shown)),
-        "compaction" | "branch_summary" => Ok(entry.get("summary").map(user).transpose()?.map(shown)),
+        "custom_message" => Ok(entry.get("content").map(content).transpose()?.map(shown)),
+        "compaction" | "branch_summary" => Ok(entry.get("summary").map(content).transpose()?.map(shown)),
         _ => Ok(None),
     }
 }
@@ -173,8 +173,8 @@ fn agent_message(node: Node<'_>) -> Result<Read, WireError> {
     let role = object.string("role")?.unwrap_or_default().into_owned();
     let time = object.get("timestamp").and_then(time);
     let read = match role.as_str() {
-        "user" | "custom" | "hookMessage" => object.get("content").map(user).transpose()?.map(shown),
-        "branchSummary" | "compactionSummary" => object.get("summary").map(user).transpose()?.map(shown),
+        "user" | "custom" | "hookMessage" => object.get("content").map(content).transpose()?.map(shown),
+        "branchSummary" | "compactionSummary" => object.get("summary").map(content).transpose()?.map(shown),
         "assistant" => assistant(&mut object)?,
         "toolResult" => tool_result(node, &mut object)?,
         "bashExecution" => bash_execution(&mut object)?,
@@ -188,10 +188,6 @@ fn agent_message(node: Node<'_>) -> Result<Read, WireError> {
 
 fn shown((blocks, layouts): (Vec<Block>, Vec<BlockLayout>)) -> (Message, Vec<BlockLayout>, bool) {
     (Message::new(Role::User, blocks), layouts, false)
-}
-
-fn user(node: Node<'_>) -> Result<(Vec<Block>, Vec<BlockLayout>), WireError> {
-    content(node)
 }
 
 fn assistant(object: &mut Object<'_>) -> Result<Read, WireError> {
@@ -250,7 +246,7 @@ fn content(node: Node<'_>) -> Result<(Vec<Block>, Vec<BlockLayout>), WireError> 
     Ok(read)
 }
 
-fn block(node: Node<'_>) -> Result<(Block, Option<crate::json::Span>), WireError> {
+fn block(node: Node<'_>) -> Result<(Block, Option<Span>), WireError> {
     let unknown = || Ok((Block::Unknown(node.opaque()?), None));
     let Some(mut object) = node.object()? else { return unknown() };
     match object.string("type")?.as_deref() {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::BufRead;
 
-use super::detect::{detect, holds_object};
+use super::detect::{detect, holds_object, opens_document};
 use super::error::{Damaged, FileError};
 use super::format::Format;
 use super::input::{Input, InputLine};
@@ -82,11 +82,12 @@ impl<R: BufRead> Reader<R> {
     // Reads on until the format can be told, then either all the rest or, of conversations, nothing more.
     fn start(&mut self) -> Result<(), FileError> {
         let mut head = String::new();
-        let (mut lines, mut objects) = (0, 0);
-        while objects < 2 && lines < LINES {
+        let (mut lines, mut objects, mut document) = (0, 0, false);
+        while objects < 2 && lines < LINES && !document {
             let Some(line) = self.input.next_line()? else { break };
             if !line.text.trim().is_empty() {
                 lines += 1;
+                document |= lines == 1 && opens_document(&line.text);
                 // Whatever follows the first object tells that it is not alone.
                 objects += usize::from(objects > 0 || holds_object(&line.text));
             }
@@ -99,7 +100,7 @@ impl<R: BufRead> Reader<R> {
         let found = match self.options.format {
             Some(format) => format,
             // Without an object on one line, only the whole document can tell.
-            None if objects == 0 => return self.whole(None),
+            None if objects == 0 || document => return self.whole(None),
             None => detect(&head)?,
         };
         if found == Format::Conversations {
@@ -152,26 +153,23 @@ impl<R: BufRead> Reader<R> {
             self.ready.extend(self.held.take().map(Ok));
             return Ok(());
         };
+        let mut log = Log::new(&line.text, line.number, self.options.damage);
+        let found = objects(&line.text, &mut log)?;
         let prefix = std::mem::take(&mut self.prefix);
-        let first_line = line.number - prefix.lines;
-        let lines = prefix.lines + 1;
-        let text = prefix.text + &line.text;
-        let mut damage = prefix.damage;
-        damage.extend(line.damage);
-
-        let mut log = Log::new(&text, first_line, self.options.damage);
-        let found = objects(&text, &mut log)?;
         let mut read = Vec::new();
         for (place, object) in found.iter().enumerate() {
-            let node = Node::new(&text, object.span);
-            if !is_conversation(node) {
+            if !is_conversation(Node::new(&line.text, object.span)) {
                 log.report(object.span.start, "no conversation: it has no messages")?;
                 continue;
             }
-            let start = if read.is_empty() { 0 } else { object.span.start };
-            let end = found.get(place + 1).map_or(text.len(), |next| next.span.start);
-            read.push((Span { start, end }, object.span.shifted(0)));
+            let own = object.span.shifted(prefix.text.len());
+            let next = found.get(place + 1).map(|next| next.span.shifted(prefix.text.len()).start);
+            let start = if read.is_empty() { 0 } else { own.start };
+            read.push((Span { start, end: next.unwrap_or(usize::MAX) }, own));
         }
+        let Prefix { mut damage, lines, .. } = prefix;
+        let text = prefix.text + &line.text;
+        damage.extend(line.damage);
         damage.extend(log.into_damage());
         if read.is_empty() {
             match &mut self.held {
@@ -179,13 +177,15 @@ impl<R: BufRead> Reader<R> {
                     held.text.push_str(&text);
                     held.damage.extend(damage);
                 }
-                None => self.prefix = Prefix { text, damage, lines },
+                None => self.prefix = Prefix { text, damage, lines: lines + 1 },
             }
             return Ok(());
         }
         for (part, object) in read {
+            let part = Span { start: part.start, end: part.end.min(text.len()) };
             let own = part.of(&text).to_owned();
             let at = Span { start: object.start - part.start, end: object.end - part.start };
+            let first_line = if part.start == 0 { line.number - lines } else { line.number };
             let mut log = Log::new(&own, first_line, self.options.damage);
             let (assembly, dialect) =
                 plain::read(&own, Node::new(&own, at), Format::Conversations, &mut log)?;

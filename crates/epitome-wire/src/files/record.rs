@@ -51,6 +51,8 @@ pub(super) enum Target {
     Ahead(String),
     /// A record by its number in the file; else the next one.
     Number(usize),
+    /// How many of these records there are.
+    Count(Vec<usize>),
 }
 
 /// A second place in the file that holds the text of a tool result.

@@ -213,6 +213,10 @@ impl<'t> Rewrite<'t> {
                     Target::Back(id) => self.back(&by_id, id),
                     Target::Ahead(id) => self.ahead(&by_id, id),
                     Target::Number(number) => Some(self.kept_before(*number).to_string()),
+                    Target::Count(records) => {
+                        let left = records.iter().filter(|record| !self.is_gone(**record)).count();
+                        (left < records.len()).then(|| left.to_string())
+                    }
                 };
                 if let Some(tied) = tied.filter(|tied| tied != link.span.of(&self.transcript.text)) {
                     self.splice.replace(link.span, tied);

@@ -71,7 +71,9 @@ fn entry(
     let (mut message, mut layouts) = element(Dialect::Chat, node)?;
     message.extra.clear();
     let calls = message.blocks.iter().any(|block| matches!(block, Block::ToolUse(_)));
-    if let Some(action) = object.string("action")?.filter(|_| role == "assistant" && !calls) {
+    if let Some(action) =
+        object.string("action")?.filter(|action| role == "assistant" && !calls && !action.trim().is_empty())
+    {
         let name = action.split_whitespace().next().unwrap_or("action").to_owned();
         let id = format!("action-{number}");
         message.blocks.push(Block::ToolUse(ToolUse {
@@ -112,28 +114,43 @@ fn output(
     Ok((Message::new(Role::Tool, vec![Block::ToolResult(result)]), vec![layout]))
 }
 
-// Beside the history stands a list of steps with the same output once more.
+/// How many steps may lie between an output and its copy: some steps leave no output in the history.
+const LOOK_AHEAD: usize = 8;
+
+// Beside the history stands a list of steps that holds every output again: once as it came, and in newer
+// files once more in each later `query`.
 fn copy_observations(object: &Object<'_>, assembly: &mut Assembly) {
     let steps = object.get("trajectory").and_then(|steps| steps.array().ok().flatten()).unwrap_or_default();
-    let mut by_text: HashMap<String, Vec<Span>> = HashMap::new();
-    for step in steps {
-        let observation = step.object().ok().flatten().and_then(|step| step.get("observation"));
-        if let Some(node) = observation
-            && let Ok(Some(text)) = node.string()
-            && !text.trim().is_empty()
-        {
-            by_text.entry(text.trim().to_owned()).or_default().push(node.span);
-        }
-    }
-    for draft in &mut assembly.messages {
+    let steps: Vec<Object<'_>> = steps.iter().filter_map(|step| step.object().ok().flatten()).collect();
+    let mut by_content: HashMap<String, usize> = HashMap::new();
+    let mut next = 0;
+    for (at, draft) in assembly.messages.iter_mut().enumerate() {
         let Some(Block::ToolResult(result)) = draft.message.blocks.first() else { continue };
         let shown = result.joined_text();
-        let shown = shown.trim().trim_start_matches("OBSERVATION:").trim();
+        by_content.entry(shown.clone()).or_insert(at);
         let Some(place) = draft.places.first_mut() else { continue };
-        if let Some(spans) = by_text.get_mut(shown)
-            && !spans.is_empty()
+        let upcoming = steps.iter().enumerate().skip(next).take(LOOK_AHEAD);
+        let found = upcoming.filter_map(|(step, object)| Some((step, text_field(object, "observation")?)));
+        if let Some((step, (span, _))) = found.into_iter().find(|(_, (_, text))| shown.contains(text.trim()))
         {
-            place.copies.push(spans.remove(0));
+            place.copies.push(span);
+            next = step + 1;
         }
     }
+    for sent in steps.iter().filter_map(|step| step.get("query").or_else(|| step.get("messages"))) {
+        for entry in sent.array().ok().flatten().unwrap_or_default() {
+            let content = entry.object().ok().flatten().and_then(|entry| text_field(&entry, "content"));
+            let Some((span, text)) = content else { continue };
+            let draft = by_content.get(&text).and_then(|at| assembly.messages.get_mut(*at));
+            if let Some(place) = draft.and_then(|draft| draft.places.first_mut()) {
+                place.copies.push(span);
+            }
+        }
+    }
+}
+
+fn text_field(object: &Object<'_>, key: &str) -> Option<(Span, String)> {
+    let node = object.get(key)?;
+    let text = node.string().ok().flatten().filter(|text| !text.trim().is_empty())?;
+    Some((node.span, text.into_owned()))
 }

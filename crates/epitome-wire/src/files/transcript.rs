@@ -92,11 +92,9 @@ impl Transcript {
     pub fn path(&self, thread: &Thread) -> Vec<usize> {
         let mut path = Vec::new();
         let mut at = thread.messages.last().copied();
-        while let Some(message) = at {
-            // A file can be damaged so that its links run in a circle; no path is longer than the file.
-            if path.len() > self.messages.len() {
-                break;
-            }
+        // A file can be damaged so that its links run in a circle; no path is longer than the file.
+        for _ in 0..self.messages.len() {
+            let Some(message) = at else { break };
             if !self.hidden.get(message).copied().unwrap_or(false) {
                 path.push(message);
             }

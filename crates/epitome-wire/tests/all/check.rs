@@ -161,6 +161,12 @@ fn names_are_what_people_read() {
     assert_eq!(json, format!("\"{}\"", found[0].rule), "one name everywhere");
 }
 
+#[test]
+fn equal_words_with_and_without_thinking_are_two_messages() {
+    let line = "u:ask a:~why+done u:again a:done u:next";
+    rewrite(Anthropic, line, line, &[]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 

@@ -5,5 +5,8 @@
 mod bodies;
 mod check;
 mod features;
+mod files;
+mod files_damage;
 mod files_real;
+mod files_rewrite;
 mod notation;
