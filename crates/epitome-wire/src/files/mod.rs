@@ -18,6 +18,7 @@ mod assembly;
 mod claude_code;
 mod claude_tree;
 mod codex;
+mod conversations;
 mod detect;
 mod error;
 mod format;

@@ -3,17 +3,14 @@
 use std::collections::VecDeque;
 use std::io::BufRead;
 
+use super::conversations::{Between, read_line};
 use super::detect::{detect, holds_object, opens_document};
-use super::error::{Damaged, FileError};
+use super::error::FileError;
 use super::format::Format;
 use super::input::{Input, InputLine};
-use super::lines::objects;
-use super::log::{Damage, Log};
-use super::session::session;
+use super::log::Damage;
+use super::session::{Source, session};
 use super::transcript::Transcript;
-use super::{plain, session::Source};
-use crate::json::Span;
-use crate::node::Node;
 
 /// How many lines are read before a file counts as one document.
 const LINES: usize = 200;
@@ -45,9 +42,9 @@ pub struct Reader<R: BufRead> {
     state: State,
     /// Lines that were read to find the format.
     buffered: VecDeque<InputLine>,
-    /// What belongs to the first conversation because it stands before it.
-    prefix: Prefix,
-    /// The last conversation, which is handed out once it is known what follows it.
+    /// Lines between conversations.
+    between: Between,
+    /// The last conversation.
     held: Option<Transcript>,
     ready: VecDeque<Result<Transcript, FileError>>,
 }
@@ -58,13 +55,6 @@ enum State {
     Done,
 }
 
-#[derive(Default)]
-struct Prefix {
-    text: String,
-    damage: Vec<Damaged>,
-    lines: usize,
-}
-
 impl<R: BufRead> Reader<R> {
     /// A reader of `input`.
     pub fn new(input: R, options: ReadOptions) -> Self {
@@ -73,7 +63,7 @@ impl<R: BufRead> Reader<R> {
             options,
             state: State::Start,
             buffered: VecDeque::new(),
-            prefix: Prefix::default(),
+            between: Between::default(),
             held: None,
             ready: VecDeque::new(),
         }
@@ -142,7 +132,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    // Reads one line of conversations; usually that is one.
+    // Reads one line of conversations. The last one is held back until it is known what follows it.
     fn conversations(&mut self) -> Result<(), FileError> {
         let Some(line) = self.next_line()? else {
             self.state = State::Done;
@@ -153,54 +143,14 @@ impl<R: BufRead> Reader<R> {
             self.ready.extend(self.held.take().map(Ok));
             return Ok(());
         };
-        let mut log = Log::new(&line.text, line.number, self.options.damage);
-        let found = objects(&line.text, &mut log)?;
-        let prefix = std::mem::take(&mut self.prefix);
-        let mut read = Vec::new();
-        for (place, object) in found.iter().enumerate() {
-            if !is_conversation(Node::new(&line.text, object.span)) {
-                log.report(object.span.start, "no conversation: it has no messages")?;
-                continue;
-            }
-            let own = object.span.shifted(prefix.text.len());
-            let next = found.get(place + 1).map(|next| next.span.shifted(prefix.text.len()).start);
-            let start = if read.is_empty() { 0 } else { own.start };
-            read.push((Span { start, end: next.unwrap_or(usize::MAX) }, own));
-        }
-        let Prefix { mut damage, lines, .. } = prefix;
-        let text = prefix.text + &line.text;
-        damage.extend(line.damage);
-        damage.extend(log.into_damage());
-        if read.is_empty() {
-            match &mut self.held {
-                Some(held) => {
-                    held.text.push_str(&text);
-                    held.damage.extend(damage);
-                }
-                None => self.prefix = Prefix { text, damage, lines: lines + 1 },
-            }
-            return Ok(());
-        }
-        for (part, object) in read {
-            let part = Span { start: part.start, end: part.end.min(text.len()) };
-            let own = part.of(&text).to_owned();
-            let at = Span { start: object.start - part.start, end: object.end - part.start };
-            let first_line = if part.start == 0 { line.number - lines } else { line.number };
-            let mut log = Log::new(&own, first_line, self.options.damage);
-            let (assembly, dialect) =
-                plain::read(&own, Node::new(&own, at), Format::Conversations, &mut log)?;
-            let mut damage = std::mem::take(&mut damage);
-            damage.extend(log.into_damage());
-            let transcript = assembly.finish(Format::Conversations, dialect, own, damage);
+        for transcript in read_line(&mut self.between, line, self.options.damage)? {
             self.ready.extend(self.held.replace(transcript).map(Ok));
+        }
+        if let Some(held) = &mut self.held {
+            self.between.append_to(held);
         }
         Ok(())
     }
-}
-
-fn is_conversation(node: Node<'_>) -> bool {
-    let object = node.object().ok().flatten();
-    object.is_some_and(|object| object.get("messages").is_some() || object.get("input").is_some())
 }
 
 impl<R: BufRead> Iterator for Reader<R> {

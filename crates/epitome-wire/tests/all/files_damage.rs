@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use epitome_wire::Edit;
-use epitome_wire::files::{Damage, FileError, ReadOptions, Reader, read_all};
+use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Reader, read_all};
 
 use crate::files::{FIXTURES, drawn, fixture};
 
@@ -147,6 +147,45 @@ fn conversations_survive_damage_between_them() {
     assert_eq!(reader.next().and_then(Result::ok).and_then(|first| first.id).as_deref(), Some("a"));
     assert!(matches!(reader.next(), Some(Err(FileError::Damaged(damaged))) if damaged.line == 2));
     assert!(reader.next().is_none());
+}
+
+#[test]
+fn nothing_between_conversations_is_lost() {
+    let one = r#"{"messages":[{"role":"user","content":"x"}]}"#;
+    let text = format!("{one}{{\"id\":3}}{one} rest\n{{\"messages\":3}}\n");
+    let read =
+        read_all(text.as_bytes(), ReadOptions { format: Some(Format::Conversations), ..lenient() }).unwrap();
+    assert_eq!(read.len(), 2);
+    assert_eq!(read.iter().map(|transcript| transcript.text.as_str()).collect::<String>(), text);
+}
+
+struct Counted<'a> {
+    bytes: &'a [u8],
+    taken: &'a std::cell::Cell<usize>,
+}
+
+impl std::io::Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = buffer.len().min(self.bytes.len()).min(64);
+        let (now, later) = self.bytes.split_at(length);
+        buffer[..length].copy_from_slice(now);
+        self.bytes = later;
+        self.taken.set(self.taken.get() + length);
+        Ok(length)
+    }
+}
+
+#[test]
+fn conversations_are_read_no_further_than_needed() {
+    let line = "{\"messages\":[{\"role\":\"user\",\"content\":\"a\"}]}\n";
+    let text = line.repeat(1000);
+    let taken = std::cell::Cell::new(0);
+    let input = std::io::BufReader::with_capacity(64, Counted { bytes: text.as_bytes(), taken: &taken });
+    for (place, read) in Reader::new(input, ReadOptions::default()).enumerate() {
+        assert_eq!(read.unwrap().text, line);
+        assert!(taken.get() <= (place + 3) * line.len() + 64, "two lines ahead at most");
+    }
+    assert_eq!(taken.get(), text.len());
 }
 
 #[test]

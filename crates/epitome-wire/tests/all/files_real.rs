@@ -51,6 +51,7 @@ fn real_files_are_read_and_written_back() {
             assert!(!transcript.messages.is_empty(), "{}: no message found", path.display());
             blocks_stand_where_they_say(&transcript);
             edits_read_back(&transcript);
+            thinking_can_be_stripped(&transcript);
             for thread in &transcript.threads {
                 let context: Vec<Message> =
                     transcript.context(thread).iter().map(|at| transcript.messages[*at].clone()).collect();
@@ -100,4 +101,26 @@ fn edits_read_back(transcript: &Transcript) {
     assert_eq!(again.len(), 1);
     assert!(again[0].messages == expected, "{:?}: an edit changed more than it should", transcript.id);
     assert_eq!(again[0].threads, transcript.threads);
+}
+
+// Strips every thinking block, as a rewrite before bound thinking must.
+fn thinking_can_be_stripped(transcript: &Transcript) {
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking(_) | Block::RedactedThinking(_));
+    let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+    for (at, message) in transcript.messages.iter().enumerate() {
+        for (place, _) in message.blocks.iter().enumerate().filter(|(_, block)| is_thinking(block)) {
+            edits.entry(at).or_default().push((place, Edit::Remove));
+        }
+    }
+    let text = transcript.rewrite(&edits, &BTreeSet::new()).unwrap();
+    let options =
+        ReadOptions { format: Some(transcript.format), damage: Damage::KeepGoing, ..ReadOptions::default() };
+    let again: Vec<Transcript> = Reader::new(text.as_bytes(), options).map(Result::unwrap).collect();
+    let blocks = |transcript: &Transcript| -> Vec<Block> {
+        let main = transcript.main().iter().flat_map(|at| transcript.messages[*at].blocks.clone());
+        main.filter(|block| !is_thinking(block)).collect()
+    };
+    assert!(again[0].messages.iter().all(|message| !message.blocks.iter().any(is_thinking)));
+    assert_eq!(blocks(&again[0]), blocks(transcript), "nothing else went");
+    assert_eq!(again[0].damage.len(), transcript.damage.len());
 }
