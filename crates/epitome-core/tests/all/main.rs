@@ -3,6 +3,8 @@
 // Clippy exempts test functions, but not the functions they share.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod conversations;
 mod nous_v4;
+mod prune_properties;
 mod prune_steps;
 mod support;

@@ -26,8 +26,12 @@ pub(crate) fn seed() -> Settings {
 }
 
 pub(crate) fn path(messages: &[Message]) -> Vec<Entry> {
+    path_by(&counter(), messages)
+}
+
+pub(crate) fn path_by(counter: &Counter, messages: &[Message]) -> Vec<Entry> {
     let entry = |message: &Message| Entry {
-        outline: Arc::new(Outline::of(message, &counter(), wire_bytes(message))),
+        outline: Arc::new(Outline::of(message, counter, wire_bytes(message))),
         time: message.meta.time,
     };
     messages.iter().map(entry).collect()
