@@ -5,6 +5,7 @@
 
 use super::mark::Mark;
 use super::marker::{self, Label, PrunedForm};
+use super::measure::json_bytes;
 use super::settings::Settings;
 use crate::hash::RecallId;
 use crate::message::BlockKind;
@@ -29,9 +30,10 @@ pub(crate) fn cap(block: &BlockOutline, tool: &str, settings: &Settings) -> Opti
         return None;
     }
     // No number in the marker has more digits than these, so the marker comes out no longer than this one.
+    // A result just above the cap must lose more than the marker adds, in tokens and bytes, too.
     let label =
         Label { tool, chars: original_chars(block), error_tail: block.error_tail, recall: RecallId::of("") };
-    let room = cap - Chars::of(&marker::trimmed(cap, cap, &label));
+    let room = cap - Chars(3 * json_bytes(&marker::trimmed(cap, cap, &label)));
     let tail = Chars(room.0 / 2).max(settings.kept_error(block.error_tail)).min(room);
     trim(block, room - tail, tail)
 }

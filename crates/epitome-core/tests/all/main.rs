@@ -4,6 +4,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod conversations;
+mod friday;
+mod log;
+mod micro_agent;
+mod nous_draft;
 mod nous_v4;
 mod prune_properties;
 mod prune_steps;

@@ -61,7 +61,7 @@ fn rank(mark: Mark, rule: Rule) -> u8 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn only_what_a_rule_names_is_changed(
@@ -223,8 +223,6 @@ proptest! {
 ///
 /// With what Epitome adds: the cap, excluded tools, error tails, and that nothing may grow.
 mod literal {
-    use epitome_core::Chars;
-
     use super::*;
 
     pub(super) fn prune(messages: &[Message], settings: &Settings) -> Vec<Message> {
@@ -299,7 +297,7 @@ mod literal {
             let count = letters.len();
             let marker =
                 format!("\n\n--- trimmed (kept {cap} head + {cap} tail of {count} chars) ---\n{label}\n\n");
-            let room = cap.0 - Chars::of(&marker).0;
+            let room = cap.0.saturating_sub(3 * epitome_core::prune::json_bytes(&marker));
             let last = (room / 2).max(kept_error).min(room);
             take(trim(room - last, last));
         }
