@@ -38,3 +38,21 @@ impl TextFacts {
         Some(Self { chars: *chars, recall: (*recall)?, error_tail: *error_tail, pruned: pruned.clone() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prune::{Mark, render};
+
+    #[test]
+    fn a_trimmed_text_remembers_an_error_that_it_no_longer_shows() {
+        let text = format!("Exit code 1\n{}\nlast words\n", "no line looks like an error\n".repeat(100));
+        let facts = read_text(&text, Outcome::Unknown);
+        assert!(facts.error_tail > Chars::ZERO);
+        let mark = Mark::Trim { head: Chars(3), tail: facts.error_tail };
+        let trimmed = read_text(&render(mark, &text, "bash", &facts).unwrap(), Outcome::Unknown);
+        assert_eq!(trimmed.error_tail, facts.error_tail);
+        let pruned = trimmed.pruned.unwrap();
+        assert_eq!((pruned.chars, pruned.recall), (facts.chars, facts.recall));
+    }
+}

@@ -76,6 +76,7 @@ const LINES: &[&str] = &[
     "\n\n--- trimmed (kept 4 head + 4 tail of 90 chars) ---\n",
     "[bash · 90 chars · recall 0123456789ab]\n\n",
     "[truncated]\n",
+    "Exit code 1\n",
     CLEARED,
     "\n",
 ];
@@ -126,7 +127,7 @@ fn number_calls(messages: &mut [Message]) {
 
 /// Settings that pass validation.
 pub(crate) fn settings() -> impl Strategy<Value = Settings> {
-    let trim = (0_usize..300, 0_usize..300, 1_usize..500);
+    let trim = (0_usize..300, 0_usize..300, prop_oneof![1_usize..500, 1_usize..2_500]);
     let zones = (1_usize..4, 0_usize..4);
     let limits = (option::of(1_000_usize..2_500), option::of(1_usize..1_500));
     let steps = (bool::weighted(0.25), 0_u64..900, 0_u64..7);

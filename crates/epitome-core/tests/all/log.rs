@@ -1,8 +1,9 @@
 //! A listener for tests: what was logged, as data.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -17,18 +18,22 @@ pub(crate) struct Line {
     pub(crate) fields: HashMap<&'static str, String>,
 }
 
-/// What `work` logs.
-pub(crate) fn capture(work: impl FnOnce()) -> Vec<Line> {
-    let listener = Listener::default();
-    let lines = Arc::clone(&listener.lines);
-    tracing::subscriber::with_default(listener, work);
-    std::mem::take(&mut lines.lock().unwrap())
+thread_local! {
+    static LINES: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
 }
 
-#[derive(Default)]
-struct Listener {
-    lines: Arc<Mutex<Vec<Line>>>,
+/// What `work` logs on this thread.
+pub(crate) fn capture(work: impl FnOnce()) -> Vec<Line> {
+    // One listener for the whole program: tests run side by side, and a listener that comes and goes
+    // would make `tracing` forget that somebody listens.
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| tracing::subscriber::set_global_default(Listener).unwrap());
+    LINES.take();
+    work();
+    LINES.take()
 }
+
+struct Listener;
 
 impl Subscriber for Listener {
     fn enabled(&self, _: &Metadata<'_>) -> bool {
@@ -40,12 +45,13 @@ impl Subscriber for Listener {
         event.record(&mut fields);
         let message = fields.0.remove("message").unwrap_or_default();
         let metadata = event.metadata();
-        self.lines.lock().unwrap().push(Line {
+        let line = Line {
             level: metadata.level().as_str(),
             target: metadata.target().to_owned(),
             message,
             fields: fields.0,
-        });
+        };
+        LINES.with_borrow_mut(|lines| lines.push(line));
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -60,6 +60,15 @@ fn silence_makes_a_step_free() {
 }
 
 #[test]
+fn a_thought_that_may_be_left_out_does_not_break_a_silence() {
+    let mut messages = tool_loop([output(20_000).as_str(); 3]);
+    messages.push(at(assistant("done"), 0));
+    messages.push(at(Message::new(Role::Assistant, vec![thinking("was it all?")]), 3));
+    messages.push(at(user("and now?"), 6));
+    assert_eq!(moments(&plan(&messages, &Settings::default())), [(9, Why::Lapse)]);
+}
+
+#[test]
 fn without_times_nothing_lapses() {
     let mut messages = tool_loop([output(20_000).as_str(); 3]);
     messages.push(at(assistant("done"), 0));
