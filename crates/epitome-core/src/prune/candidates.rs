@@ -193,7 +193,7 @@ impl<'a> Candidates<'a> {
         let recent = leaving(self.settings.keep_last_tool_results);
         let old = leaving(self.settings.tool_hard_clear_after);
         for block in group_of(&mut self.results, &self.groups, recent) {
-            if let Some(mark) = rules::soft_trim(block.subject.outline, self.settings)
+            if let Some(mark) = rules::soft_trim(block.subject.outline, block.capped, self.settings)
                 && let Some(gain) = block.shrink(mark, sizes)
             {
                 block.recent = Some(mark);
@@ -201,9 +201,8 @@ impl<'a> Candidates<'a> {
             }
         }
         for block in group_of(&mut self.results, &self.groups, old) {
-            if let Some(mark) = rules::hard_clear(block.subject.outline, self.settings)
-                && let Some(gain) = block.shrink(mark, sizes)
-            {
+            let mark = rules::hard_clear(block.subject.outline, block.capped, self.settings);
+            if let Some(gain) = block.shrink(mark, sizes) {
                 block.old = Some(mark);
                 add(&mut self.pending, gain, block.subject.message);
             }

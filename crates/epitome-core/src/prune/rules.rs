@@ -35,27 +35,22 @@ pub(crate) fn cap(block: &BlockOutline, tool: &str, settings: &Settings) -> Opti
         Label { tool, chars: original_chars(block), error_tail: block.error_tail, recall: RecallId::of("") };
     let room = cap - Chars(3 * json_bytes(&marker::trimmed(cap, cap, &label)));
     let tail = Chars(room.0 / 2).max(settings.kept_error(block.error_tail)).min(room);
-    trim(block, room - tail, tail)
+    trim(block, None, room - tail, tail)
 }
 
-/// `tool_soft_trim_chars`: head and tail of what is longer.
-pub(crate) fn soft_trim(block: &BlockOutline, settings: &Settings) -> Option<Mark> {
+/// `tool_soft_trim_chars`: head and tail of what is longer, as far as a cap left them.
+pub(crate) fn soft_trim(block: &BlockOutline, capped: Option<Mark>, settings: &Settings) -> Option<Mark> {
     if original_chars(block) <= settings.tool_soft_trim_chars {
         return None;
     }
     let tail = settings.tool_soft_trim_tail.max(settings.kept_error(block.error_tail));
-    trim(block, settings.tool_soft_trim_head, tail)
+    trim(block, capped, settings.tool_soft_trim_head, tail)
 }
 
 /// `tool_hard_clear_after`: nothing but a marker, and the error at the end.
-pub(crate) fn hard_clear(block: &BlockOutline, settings: &Settings) -> Option<Mark> {
-    let tail = settings.kept_error(block.error_tail);
-    Some(Mark::Clear {
-        tail: match form(block) {
-            Some(PrunedForm::Trimmed { tail: kept, .. }) => tail.min(kept),
-            _ => tail.min(block.chars),
-        },
-    })
+pub(crate) fn hard_clear(block: &BlockOutline, capped: Option<Mark>, settings: &Settings) -> Mark {
+    let left = kept(block, capped).map_or(block.chars, |(_, tail)| tail);
+    Mark::Clear { tail: settings.kept_error(block.error_tail).min(left) }
 }
 
 /// `max_message_chars`: the start of a longer text.
@@ -69,12 +64,22 @@ pub(crate) fn long_text(block: &BlockOutline, settings: &Settings) -> Option<Mar
 }
 
 // A trimmed text can be trimmed further, but what it lost it cannot give back.
-fn trim(block: &BlockOutline, head: Chars, tail: Chars) -> Option<Mark> {
-    let Some(PrunedForm::Trimmed { head: kept_head, tail: kept_tail }) = form(block) else {
+fn trim(block: &BlockOutline, capped: Option<Mark>, head: Chars, tail: Chars) -> Option<Mark> {
+    let Some((kept_head, kept_tail)) = kept(block, capped) else {
         return (head + tail < block.chars).then_some(Mark::Trim { head, tail });
     };
     let (head, tail) = (head.min(kept_head), tail.min(kept_tail));
     (head < kept_head || tail < kept_tail).then_some(Mark::Trim { head, tail })
+}
+
+// Head and tail of a text that has lost its middle: to the cap, or to an earlier pruning.
+fn kept(block: &BlockOutline, capped: Option<Mark>) -> Option<(Chars, Chars)> {
+    match (capped, form(block)) {
+        (Some(Mark::Trim { head, tail }), _) | (_, Some(PrunedForm::Trimmed { head, tail })) => {
+            Some((head, tail))
+        }
+        _ => None,
+    }
 }
 
 fn form(block: &BlockOutline) -> Option<PrunedForm> {

@@ -285,13 +285,16 @@ mod literal {
         let kept_error =
             if settings.keep_error_tails { facts.error_tail.min(settings.error_tail_chars).0 } else { 0 };
 
+        let (mut most_first, mut most_last) = (letters.len(), letters.len());
         let mut stands = text.to_owned();
         let mut take = |shorter: String| {
             let cost = |text: &str| (CharsPerFour.count(text), epitome_core::prune::json_bytes(text));
             let ((tokens, bytes), (old_tokens, old_bytes)) = (cost(&shorter), cost(&stands));
-            if tokens < old_tokens && bytes <= old_bytes {
+            let smaller = tokens < old_tokens && bytes <= old_bytes;
+            if smaller {
                 stands = shorter;
             }
+            smaller
         };
         if let Some(cap) = settings.tool_result_max_chars.filter(|cap| facts.chars > *cap) {
             let label = label(usize::MAX);
@@ -300,20 +303,23 @@ mod literal {
                 format!("\n\n--- trimmed (kept {cap} head + {cap} tail of {count} chars) ---\n{label}\n\n");
             let room = cap.0.saturating_sub(3 * epitome_core::prune::json_bytes(&marker));
             let last = (room / 2).max(kept_error).min(room);
-            take(trim(room - last, last));
+            if take(trim(room - last, last)) {
+                (most_first, most_last) = (room - last, last);
+            }
         }
         if !settings.tool_pruning_enabled {
             return stands;
         }
         if from_end > settings.keep_last_tool_results && facts.chars > settings.tool_soft_trim_chars {
-            let last = settings.tool_soft_trim_tail.0.max(kept_error);
-            let first = settings.tool_soft_trim_head.0;
+            let last = settings.tool_soft_trim_tail.0.max(kept_error).min(most_last);
+            let first = settings.tool_soft_trim_head.0.min(most_first);
             if first + last < letters.len() {
                 take(trim(first, last));
             }
         }
         if from_end > settings.tool_hard_clear_after {
             let cleared = "[Tool output cleared — content was processed in earlier turns]";
+            let kept_error = kept_error.min(most_last);
             let end = if kept_error > 0 { format!("\n{}", tail(kept_error)) } else { String::new() };
             take(format!("{cleared}\n{}{end}", label(kept_error)));
         }

@@ -1,7 +1,9 @@
 //! When pruning moves: in steps that are worth it, when the cache has lapsed, when the budget is exceeded.
 
-use epitome_core::prune::{Budget, Change, Plan, Settings, Size, ThinkingRule, Why, edits, text_of};
-use epitome_core::{Block, Message, Role, Tokens};
+use epitome_core::prune::{
+    Budget, Change, Plan, PruneMode, Settings, Size, ThinkingRule, Why, edits, text_of,
+};
+use epitome_core::{Block, Chars, Message, RawJson, Role, Tokens};
 
 use crate::support::*;
 
@@ -139,7 +141,7 @@ fn errors_outlive_a_clearing() {
         "{cleared}"
     );
 
-    let small_tail = Settings { tool_soft_trim_tail: epitome_core::Chars(10), ..settings };
+    let small_tail = Settings { tool_soft_trim_tail: Chars(10), ..settings };
     let trimmed = &result_texts(&pruned(&messages, &small_tail))[4];
     assert!(trimmed.contains("(kept 1500 head + 61 tail of 5062 chars)"), "{trimmed}");
     assert!(
@@ -219,9 +221,29 @@ fn a_trimmed_result_is_later_cleared_under_its_first_id() {
 }
 
 #[test]
+fn a_capped_result_is_trimmed_like_its_original() {
+    let large = output(20_000);
+    // The second cap leaves less of the tail than the trim would.
+    for (cap, head) in [(4_000, 1_500), (2_000, 100)] {
+        let settings = Settings {
+            tool_result_max_chars: Some(Chars(cap)),
+            tool_soft_trim_head: Chars(head),
+            ..Settings { prune_mode: PruneMode::EveryCall, ..Settings::default() }
+        };
+        let original = tool_loop([large.as_str(); 3]);
+        let mut continued = pruned(&original[..3], &settings);
+        assert!(result_texts(&continued)[0].contains(" tail of 20000 chars)"), "capped at once");
+        continued.extend_from_slice(&original[3..]);
+        let after = pruned(&continued, &settings);
+        assert_eq!(after, pruned(&original, &settings), "cap {cap}");
+        assert_ne!(after[2], continued[2], "trimmed further than capped");
+    }
+}
+
+#[test]
 fn extras_of_a_pruned_message_survive() {
     let mut messages = tool_loop([output(20_000).as_str(); 3]);
-    let raw = epitome_core::RawJson::new("{\"type\":\"ephemeral\"}");
+    let raw = RawJson::new("{\"type\":\"ephemeral\"}");
     if let Block::ToolResult(result) = &mut messages[2].blocks[0] {
         result.extra.push(("cache_control".to_owned(), raw.clone()));
         result.is_error = true;
