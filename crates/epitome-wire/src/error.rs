@@ -40,6 +40,14 @@ pub enum WireError {
         /// The block.
         kind: BlockKind,
     },
+    /// A message of a body cannot be read.
+    #[error("message {index}: {source}")]
+    Message {
+        /// Its number.
+        index: usize,
+        /// Why.
+        source: Box<WireError>,
+    },
     /// A piece names a message that the body does not have.
     #[error("no message {index} in a body of {count}")]
     NoSuchMessage {

@@ -29,6 +29,7 @@ mod media;
 mod message;
 mod node;
 mod responses;
+mod sketch;
 
 pub use body::{Body, Piece};
 pub use dialect::Dialect;
@@ -36,3 +37,4 @@ pub use edit::{Edit, Edits, splice_edits};
 pub use error::WireError;
 pub use layout::{BlockLayout, Layout};
 pub use message::{decode_message, encode_message};
+pub use sketch::{Sketch, Sketches};
