@@ -18,6 +18,7 @@ mod body;
 mod chat;
 pub mod check;
 mod content;
+pub mod convert;
 mod dialect;
 mod draft;
 mod edit;
