@@ -29,6 +29,7 @@ mod layout;
 mod media;
 mod message;
 mod node;
+mod prune;
 mod responses;
 mod sketch;
 
@@ -38,4 +39,5 @@ pub use edit::{Edit, Edits, splice_edits};
 pub use error::WireError;
 pub use layout::{BlockLayout, Layout};
 pub use message::{decode_message, encode_message};
+pub use prune::{Pruned, Pruning};
 pub use sketch::{Sketch, Sketches};

@@ -10,4 +10,4 @@ pub(crate) use encode::encode;
 ///
 /// Other dialects carry arguments as a string, and models do write broken ones. They are wrapped on the
 /// way in and unwrapped on the way out, so that converting there and back loses nothing.
-pub(crate) const RAW_ARGUMENTS: &str = "raw_arguments";
+pub(crate) const RAW_ARGUMENTS: &str = "__raw_arguments__";

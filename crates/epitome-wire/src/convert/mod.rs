@@ -11,7 +11,7 @@
 //! compactions, the error flag of a result (only Anthropic has one), pictures inside a result (Chat
 //! Completions has only text there, so they move to the user message behind it), URLs of documents (not in
 //! Chat Completions), and fields that only the source's dialect knows. Arguments that are no JSON object
-//! travel to Anthropic as `{"raw_arguments": "…"}` and come back as they were.
+//! travel to Anthropic as `{"__raw_arguments__": "…"}` and come back as they were.
 
 mod block;
 mod group;

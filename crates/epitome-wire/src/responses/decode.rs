@@ -1,12 +1,12 @@
 //! Responses input item → core message.
 
-use epitome_core::{Block, Message, Role, Thinking, ToolResult, ToolUse};
+use epitome_core::{Block, Message, RawJson, Role, Thinking, ToolResult, ToolUse};
 
 use super::items::{COMPACTIONS, CallItem, InputForm, OutputForm, SERVER_CALLS, call_item, output_form};
 use super::parts;
 use crate::dialect::Dialect;
 use crate::error::WireError;
-use crate::json::Span;
+use crate::json::{Span, quote};
 use crate::layout::BlockLayout;
 use crate::node::{Node, Object};
 
@@ -22,7 +22,11 @@ pub(crate) fn decode(node: Node<'_>) -> Result<(Message, Vec<BlockLayout>), Wire
         return message(node, &mut object);
     }
     let (role, block, text) = item(node, &mut object, &kind)?;
-    Ok((Message::new(role, vec![block]), vec![BlockLayout { block: node.span, text }]))
+    let mut message = Message::new(role, vec![block]);
+    if matches!(message.blocks.as_slice(), [Block::Unknown(_)]) {
+        message.extra.push(("type".to_owned(), RawJson::new(quote(&kind))));
+    }
+    Ok((message, vec![BlockLayout { block: node.span, text }]))
 }
 
 fn shape(node: Node<'_>, what: &'static str) -> WireError {

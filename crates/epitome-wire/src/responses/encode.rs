@@ -12,6 +12,12 @@ use crate::node::field_string;
 /// An item for every call, result and reasoning, and one for every run of plain content between them.
 pub(crate) fn encode(message: &Message) -> Result<Vec<String>, WireError> {
     let role = message.role;
+    // An item that was kept whole: its type tells it from an unknown part of a message.
+    if let [Block::Unknown(opaque)] = message.blocks.as_slice()
+        && field_string(&message.extra, "type").is_some()
+    {
+        return Ok(vec![opaque.raw.as_str().to_owned()]);
+    }
     let mut items = Vec::new();
     let mut plain: Vec<Block> = Vec::new();
     for block in &message.blocks {
@@ -59,16 +65,8 @@ fn item(role: Role, block: &Block) -> Result<Option<String>, WireError> {
         Block::Thinking(thinking) => reasoning(thinking),
         Block::ServerToolUse(call) => call.input.clone(),
         Block::Compaction(opaque) => opaque.raw.as_str().to_owned(),
-        Block::Unknown(opaque) if !is_part(&opaque.kind) => opaque.raw.as_str().to_owned(),
         _ => return Ok(None),
     }))
-}
-
-// Unknown content parts stay inside their message; any other unknown block is an item.
-fn is_part(kind: &str) -> bool {
-    matches!(kind, "refusal" | "reasoning_text" | "summary_text")
-        || kind.starts_with("input_")
-        || kind.starts_with("output_")
 }
 
 fn call(call: &ToolUse) -> String {

@@ -59,7 +59,7 @@ const ANTHROPIC: &[Feature] = &[
     ("escaped key", r#"{"r\u006fle":"user","content":"x"}"#, &[Text]),
     ("big numbers", r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"n":123456789012345678901234567890,"e":1E+400,"z":-0}}]}"#, &[ToolUse]),
     ("duplicate keys", r#"{"role":"user","role":"assistant","content":"old","content":"new","x":1,"x":2}"#, &[Text]),
-    ("broken arguments, wrapped", r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"raw_arguments":"{\"cut"}}]}"#, &[ToolUse]),
+    ("broken arguments, wrapped", r#"{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{"__raw_arguments__":"{\"cut"}}]}"#, &[ToolUse]),
 ];
 
 #[rustfmt::skip]

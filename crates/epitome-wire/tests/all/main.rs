@@ -4,9 +4,14 @@
 
 mod bodies;
 mod check;
+mod convert;
 mod features;
 mod files;
 mod files_damage;
 mod files_real;
 mod files_rewrite;
+mod hostile;
 mod notation;
+mod real;
+mod requests;
+mod scripts;

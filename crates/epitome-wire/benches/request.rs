@@ -1,0 +1,80 @@
+//! A known request through the wire (scan, look up, decide, prune, encode) against a bare parse of it.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod corpus;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use epitome_core::Tokens;
+use epitome_core::prune::{Budget, Settings, ThinkingRule};
+use epitome_core::tokens::{Bpe, Counter, ImagePricing};
+use epitome_wire::{Body, Dialect, Piece, Pruning, Sketches};
+
+fn request(criterion: &mut Criterion) {
+    let text = corpus::body();
+    let settings = Settings::default();
+    let sketches = Sketches::new(Counter::new(Bpe::o200k(), ImagePricing::Anthropic), 4_096);
+    let pruning = Pruning {
+        sketches: &sketches,
+        settings: &settings,
+        budget: Budget::default(),
+        thinking: ThinkingRule::Free,
+    };
+    let prune = || pruning.of(&Body::scan(Dialect::Anthropic, &text).unwrap(), &[]).unwrap();
+    let parse = || serde_json::from_str::<serde_json::Value>(&text).unwrap();
+
+    let body = Body::scan(Dialect::Anthropic, &text).unwrap();
+    let known = sketches.of(&body).unwrap();
+    let tokens: Tokens = known.iter().map(|sketch| sketch.outline.tokens).sum();
+    let pruned = prune();
+    println!(
+        "{} messages, {tokens} tokens, {} bytes; pruned: {} trimmed, {} cleared, {} bytes left",
+        known.len(),
+        text.len(),
+        pruned.plan.soft,
+        pruned.plan.hard,
+        pruned.text.len(),
+    );
+    let kept: Vec<_> = (0..body.messages().len()).map(Piece::Keep).collect();
+
+    criterion.bench_function("parse to serde_json::Value", |bench| bench.iter(|| black_box(parse())));
+    criterion.bench_function("scan", |bench| {
+        bench.iter(|| black_box(Body::scan(Dialect::Anthropic, black_box(&text)).unwrap()));
+    });
+    criterion.bench_function("look up", |bench| bench.iter(|| black_box(sketches.of(&body).unwrap())));
+    criterion
+        .bench_function("encode unchanged", |bench| bench.iter(|| black_box(body.encode(&kept).unwrap())));
+    criterion
+        .bench_function("scan, look up, decide, prune, encode", |bench| bench.iter(|| black_box(prune())));
+    println!("ratio to a bare parse, side by side in one run: {:.2}", ratio(prune, parse));
+}
+
+/// The time of `ours` as a share of the time of `theirs`, by their medians over turns taken in alternation.
+fn ratio<A, B>(ours: impl Fn() -> A, theirs: impl Fn() -> B) -> f64 {
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for _ in 0..301 {
+        times[0].push(time(&ours));
+        times[1].push(time(&theirs));
+    }
+    let [ours, theirs] = times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64()
+    });
+    ours / theirs
+}
+
+fn time<T>(work: impl Fn() -> T) -> Duration {
+    let start = Instant::now();
+    black_box(work());
+    start.elapsed()
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    targets = request
+}
+criterion_main!(benches);
