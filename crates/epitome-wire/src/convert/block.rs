@@ -93,7 +93,13 @@ impl Translator {
         if is_custom {
             self.custom_calls.insert(id.clone());
         }
-        ToolUse { id, name: call.name.clone(), input: call.input.clone(), extra }
+        // No arguments and space around them mean the same in every dialect; Anthropic's cannot say them.
+        let input = match (self.to, call.input.trim()) {
+            (Dialect::Anthropic, "") => "{}",
+            (Dialect::Anthropic, trimmed) => trimmed,
+            _ => &call.input,
+        };
+        ToolUse { id, name: call.name.clone(), input: input.to_owned(), extra }
     }
 
     // A legacy function call has no id: its result is the next function message.

@@ -86,7 +86,9 @@ fn texts(conversation: &Conversation) -> String {
     for block in conversation.messages.iter().flat_map(|message| &message.blocks) {
         match block {
             epitome_core::Block::Text(text) => all.push_str(&text.text),
-            epitome_core::Block::ToolUse(call) => all.push_str(&format!("{}{}", call.name, call.input)),
+            epitome_core::Block::ToolUse(call) => {
+                all.push_str(&format!("{}{}", call.name, call.input.trim().trim_matches(['{', '}'])))
+            }
             epitome_core::Block::ToolResult(result) => all.push_str(&result.joined_text()),
             _ => {}
         }
