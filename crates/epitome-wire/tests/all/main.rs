@@ -12,6 +12,7 @@ mod files_real;
 mod files_rewrite;
 mod hostile;
 mod notation;
+mod prune;
 mod real;
 mod requests;
 mod scripts;
