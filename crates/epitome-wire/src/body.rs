@@ -207,11 +207,8 @@ impl<'a> Body<'a> {
                     if drops_message(layout, edits) {
                         continue;
                     }
-                    let json = span.of(self.text);
-                    let mut splice = Splice::new();
-                    splice_edits(json, layout, 0, edits, &mut splice);
                     out.push_str(self.separator(message, first));
-                    splice.write(json, Span { start: 0, end: json.len() }, out);
+                    write_edited(span.of(self.text), layout, edits, out);
                     first = false;
                 }
                 Piece::New(message) => {
@@ -254,10 +251,8 @@ impl<'a> Body<'a> {
                     if drops_message(layout, edits) {
                         continue;
                     }
-                    let mut splice = Splice::new();
-                    splice_edits(json, layout, 0, edits, &mut splice);
                     let mut edited = String::new();
-                    splice.write(json, Span { start: 0, end: json.len() }, &mut edited);
+                    write_edited(json, layout, edits, &mut edited);
                     messages.push(edited);
                 }
                 Piece::New(message) => messages.extend(encode_message(self.dialect, message)?),
@@ -281,6 +276,12 @@ fn as_item(json: &str) -> String {
         }
         _ => json.to_owned(),
     }
+}
+
+fn write_edited(json: &str, layout: &Layout, edits: &[(usize, Edit)], out: &mut String) {
+    let mut splice = Splice::new();
+    splice_edits(json, layout, 0, edits, &mut splice);
+    splice.write(json, Span { start: 0, end: json.len() }, out);
 }
 
 fn drops_message(layout: &Layout, edits: &[(usize, Edit)]) -> bool {

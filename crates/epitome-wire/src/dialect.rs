@@ -16,16 +16,9 @@ pub enum Dialect {
     Responses,
 }
 
-/// Fields of a body that only Anthropic has.
-const ANTHROPIC_FIELDS: [&str; 7] = [
-    "system",
-    "anthropic_version",
-    "thinking",
-    "stop_sequences",
-    "top_k",
-    "context_management",
-    "mcp_servers",
-];
+/// Fields of a body that only Anthropic has; look-alikes of OpenAI know `top_k` and `thinking`, too.
+const ANTHROPIC_FIELDS: [&str; 5] =
+    ["system", "anthropic_version", "stop_sequences", "context_management", "mcp_servers"];
 
 /// Fields of a body that only Chat Completions has.
 const CHAT_FIELDS: [&str; 14] = [
