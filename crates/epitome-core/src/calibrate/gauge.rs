@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::load::{Load, opens_exchange};
-use super::model::{Calibration, ModelCalibration};
+use super::model::{Calibration, Keeping, ModelCalibration};
 use crate::message::{BlockKind, Role, Usage};
 use crate::outline::Outline;
 use crate::units::Tokens;
@@ -208,7 +208,7 @@ impl Gauge {
         calibration.learn(model, |model| {
             let Some(expected) = expected.filter(|expected| expected.exact) else { return };
             self.learn_keeping(model, &expected, billed);
-            let keeps = if self.exchange_opened { model.keeps_across } else { model.keeps_in_loop };
+            let keeps = self.keeping(model).keeps();
             let before = if keeps { expected.tokens } else { expected.without_reasoning };
             let added = billed - (before - model.added(self.added));
             if added > 0.0 {
@@ -230,8 +230,8 @@ impl Gauge {
         if dropped < TELLING || (with - without).abs() < dropped / 2.0 {
             return;
         }
-        let keeps = if self.exchange_opened { &mut model.keeps_across } else { &mut model.keeps_in_loop };
-        *keeps = with < without;
+        let keeping = if self.exchange_opened { &mut model.across } else { &mut model.in_loop };
+        keeping.learn(with < without);
     }
 
     fn expected(&self, model: &ModelCalibration, name: &str) -> Option<Expected> {
@@ -244,14 +244,18 @@ impl Gauge {
         let tokens = before + if exact { output } else { shown } + model.added(self.added);
         let hidden = if exact { model.hidden(kept, output) } else { 0.0 };
         let dropped = if self.exchange_opened { anchor.hidden + hidden } else { hidden };
-        let keeps = if self.exchange_opened { model.keeps_across } else { model.keeps_in_loop };
+        let keeps = self.keeping(model).keeps();
         Some(Expected { tokens, without_reasoning: tokens - dropped, keeps, exact })
+    }
+
+    fn keeping(&self, model: &ModelCalibration) -> Keeping {
+        if self.exchange_opened { model.across } else { model.in_loop }
     }
 
     /// Reasoning that the call just made still carried and that the user's next words may remove.
     fn carried_hidden(&self, model: &ModelCalibration) -> f64 {
         let (Some(anchor), Some(reply)) = (&self.anchor, &self.reply) else { return 0.0 };
-        if self.exchange_opened || !model.keeps_in_loop {
+        if self.exchange_opened || !model.in_loop.keeps() {
             return 0.0;
         }
         anchor.hidden + model.hidden(reply.kept(), anchor.usage.output.0 as f64)
@@ -263,9 +267,9 @@ impl Gauge {
         load.add(self.reply.as_ref().map(Reply::kept).unwrap_or_default());
         load.add(self.added);
         let old = if self.exchange_opened { load.thought } else { self.old_thought };
-        if !model.keeps_in_loop {
+        if !model.in_loop.keeps() {
             load.thought = 0.0;
-        } else if !model.keeps_across {
+        } else if !model.across.keeps() {
             load.thought -= old;
         }
         model.context(load)

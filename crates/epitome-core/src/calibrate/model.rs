@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Measure};
+use super::line::{Horizon, Line, Measure};
 use super::load::Load;
 use crate::models;
 
-/// Weight of an observation for what comes next, as in spec 008.1 v4: the last ten calls count.
-const RECENT: f64 = 0.1;
-/// Weight of an observation for a whole context, which is as long as its history.
-const LASTING: f64 = 0.005;
 /// A reply that was billed this many times what it shows holds reasoning that nobody sees.
 const HIDDEN: f64 = 1.5;
 /// Tokens by which a reply may exceed its estimate without holding reasoning.
@@ -61,6 +57,29 @@ impl Calibration {
     }
 }
 
+/// Whether reasoning is sent back, by the evidence so far: a single call does not overturn it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Keeping(i8);
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self(Self::SURE)
+    }
+}
+
+impl Keeping {
+    const SURE: i8 = 2;
+
+    pub(super) fn keeps(self) -> bool {
+        self.0 > 0
+    }
+
+    pub(super) fn learn(&mut self, kept: bool) {
+        self.0 = (self.0 + if kept { 1 } else { -1 }).clamp(1 - Self::SURE, Self::SURE);
+    }
+}
+
 /// What is known of how a model bills.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelCalibration {
@@ -70,9 +89,10 @@ pub struct ModelCalibration {
     lasting: Line,
     /// What the model says.
     reply: Line,
-    /// Whether reasoning stays in the context while tools are called, and when the user speaks again.
-    pub(super) keeps_in_loop: bool,
-    pub(super) keeps_across: bool,
+    /// Whether reasoning stays in the context while tools are called.
+    pub(super) in_loop: Keeping,
+    /// Whether it stays when the user speaks again.
+    pub(super) across: Keeping,
     samples: u32,
     spread: f64,
 }
@@ -81,11 +101,11 @@ impl ModelCalibration {
     /// A calibration that has seen nothing.
     pub fn new(start: Start) -> Self {
         Self {
-            recent: Line::new(start.ratio, start.message, RECENT),
-            lasting: Line::new(start.ratio, start.message, LASTING),
-            reply: Line::new(start.ratio, start.call, LASTING),
-            keeps_in_loop: true,
-            keeps_across: true,
+            recent: Line::new(start.ratio, start.message, Horizon::Next),
+            lasting: Line::new(start.ratio, start.message, Horizon::Sum),
+            reply: Line::new(start.ratio, start.call, Horizon::Sum),
+            in_loop: Keeping::default(),
+            across: Keeping::default(),
             samples: 0,
             spread: 0.0,
         }
@@ -126,7 +146,7 @@ impl ModelCalibration {
     pub(super) fn learn_added(&mut self, said: Measure, billed: f64) {
         let estimate = self.recent.billed(said);
         let miss = ((billed - estimate) / billed.max(1.0)).abs().min(1.0);
-        self.spread += RECENT * (miss - self.spread);
+        self.spread += Horizon::Next.alpha() * (miss - self.spread);
         self.samples = self.samples.saturating_add(1);
         self.recent.learn(said, billed);
         self.lasting.learn(said, billed);
