@@ -14,7 +14,7 @@ use super::tokenizer::Tokenizer;
 use crate::units::Tokens;
 
 /// From this length on a text is counted in parts, so that memory does not grow with it.
-const WHOLE: usize = 1 << 20;
+const WHOLE: usize = 64 << 10;
 
 /// An exact tokenizer.
 pub struct Bpe {

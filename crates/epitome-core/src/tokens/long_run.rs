@@ -13,7 +13,7 @@ use tiktoken::CoreBpe;
 use super::boundary;
 
 /// Bytes merged at a time. Merging costs more than linear time, so less is faster; joints cost, too.
-const WINDOW: usize = 16 << 10;
+const WINDOW: usize = 4 << 10;
 /// Last tokens of a window that are not tried as joints: the cut has disturbed them.
 const DISTURBED: usize = 2;
 /// Joints tried before a run is given up and merged whole.

@@ -28,6 +28,7 @@ mod image;
 mod long_run;
 mod pixels;
 mod running;
+mod seed;
 mod tokenizer;
 
 pub use bpe::Bpe;
@@ -36,4 +37,5 @@ pub use counter::{Counter, MESSAGE_OVERHEAD};
 pub use image::{Detail, ImagePricing};
 pub use pixels::PixelSize;
 pub use running::Running;
+pub use seed::micro_agent_estimate;
 pub use tokenizer::{CharsPerFour, Tokenizer};
