@@ -56,23 +56,23 @@ impl Dialect {
 
     /// The dialect of a request body, told by its shape; `None` if it has neither messages nor input.
     ///
-    /// Plain text in a body without any telling field is the same in Anthropic's dialect and Chat
-    /// Completions; then the model's name decides.
+    /// Tools and messages tell best, then fields that only one dialect has. Plain text in a body without any
+    /// is the same in Anthropic's dialect and Chat Completions; then the model's name decides.
     pub fn detect(body: &str) -> Option<Dialect> {
         let start = crate::json::value(body).ok()?;
         let mut messages = None;
         let mut input = false;
         let mut claude = false;
-        let mut told = None;
+        let (mut by_tools, mut by_field) = (None, None);
         for member in members(body, start) {
             let (key, span) = member.ok()?;
             match &*key {
                 "messages" => messages = Some(span),
                 "input" => input = true,
                 "model" => claude = string(body, span).is_ok_and(|model| model.contains("claude")),
-                "tools" => told = told.or_else(|| of_tools(body, span)),
-                key if ANTHROPIC_FIELDS.contains(&key) => told = told.or(Some(Dialect::Anthropic)),
-                key if CHAT_FIELDS.contains(&key) => told = told.or(Some(Dialect::Chat)),
+                "tools" => by_tools = by_tools.or_else(|| of_tools(body, span)),
+                key if ANTHROPIC_FIELDS.contains(&key) => by_field = by_field.or(Some(Dialect::Anthropic)),
+                key if CHAT_FIELDS.contains(&key) => by_field = by_field.or(Some(Dialect::Chat)),
                 _ => {}
             }
         }
@@ -83,7 +83,7 @@ impl Dialect {
             elements(body, messages).map_while(Result::ok).find_map(|span| Self::of_message(span.of(body)))
         };
         let by_model = || if claude { Dialect::Anthropic } else { Dialect::Chat };
-        Some(told.or_else(by_messages).unwrap_or_else(by_model))
+        Some(by_tools.or_else(by_messages).or(by_field).unwrap_or_else(by_model))
     }
 
     /// The dialect of one message where it tells; `None` where it could be Anthropic as well as Chat.
@@ -153,6 +153,7 @@ mod tests {
     fn a_body_tells_its_dialect() {
         let cases = [
             (r#"{"system":"s","messages":[]}"#, Some(Dialect::Anthropic)),
+            (r#"{"system":"s","messages":[{"role":"tool","tool_call_id":"1"}]}"#, Some(Dialect::Chat)),
             (
                 r#"{"model":"claude-x","max_tokens":1,"messages":[{"role":"user","content":"a"}]}"#,
                 Some(Dialect::Anthropic),

@@ -11,6 +11,8 @@ pub enum Edit {
     /// It is taken out; content that is a bare string becomes `null`. The caller sees to it that the
     /// message keeps at least one block.
     Remove,
+    /// A plain text block with this text takes its place.
+    Become(String),
 }
 
 /// The edits of one message: block numbers, ascending, and what becomes of each block.
@@ -26,6 +28,10 @@ pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, E
         match (edit, place.text) {
             (Edit::Text(new), Some(span)) => splice.replace(span.shifted(base), quote(new)),
             (Edit::Text(_), None) => {}
+            (Edit::Become(new), _) => {
+                let block = format!("{{\"type\":\"text\",\"text\":{}}}", quote(new));
+                splice.replace(place.block.shifted(base), block);
+            }
             (Edit::Remove, _) if is_member(text, place.block.shifted(base)) => {
                 splice.replace(place.block.shifted(base), "null");
             }

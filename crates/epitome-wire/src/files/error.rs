@@ -75,7 +75,10 @@ impl FileError {
             FileError::Damaged(_) => Some("pass --lenient to skip what is damaged and read the rest"),
             FileError::NotJson(_) => Some("transcripts are JSON or JSON lines, plain or gzipped"),
             FileError::UnknownFormat(_) => Some("name the format with --format"),
-            FileError::WrongFormat { .. } => Some("leave out --format to have the format found"),
+            FileError::WrongFormat { .. } => {
+                Some("--format names the format where it is not found by itself")
+            }
+            FileError::Empty => Some("a session has at least one message; - reads from stdin"),
             FileError::Gzip(_) => Some("pass --lenient to read what is there before the damage"),
             _ => None,
         }

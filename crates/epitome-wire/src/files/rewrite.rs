@@ -144,7 +144,7 @@ impl<'t> Rewrite<'t> {
             let Some(place) = layout.blocks.get(*block) else { continue };
             let allowed = match edit {
                 Edit::Text(_) => place.text.is_some(),
-                Edit::Remove => is_element(text, place.block),
+                Edit::Remove | Edit::Become(_) => is_element(text, place.block),
             };
             if !allowed {
                 return Err(FileError::NotEditable { message, block: *block });
