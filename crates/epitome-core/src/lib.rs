@@ -13,9 +13,11 @@ mod hash;
 mod message;
 pub mod models;
 mod outline;
+pub mod profile;
 pub mod prune;
 pub mod settings;
 pub mod tokens;
+pub mod trim;
 pub mod turn;
 mod units;
 

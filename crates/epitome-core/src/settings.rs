@@ -5,8 +5,40 @@
 
 mod word;
 
+use serde::Serialize;
+
 use self::word::Word;
-use crate::prune::Settings;
+use crate::prune;
+
+/// All settings.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Settings {
+    /// Those of pruning.
+    #[serde(flatten)]
+    pub prune: prune::Settings,
+    /// The `none` strategy leaves out the oldest messages beyond this many.
+    pub max_conversation_messages: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { prune: prune::Settings::default(), max_conversation_messages: 50 }
+    }
+}
+
+impl Settings {
+    /// Whether the settings make sense, each by itself and together.
+    pub fn validate(&self) -> Result<(), SettingsError> {
+        if self.max_conversation_messages == 0 {
+            return Err(SettingsError::OutOfRange {
+                name: "max_conversation_messages",
+                value: "0".to_owned(),
+                allowed: "at least 1".to_owned(),
+            });
+        }
+        self.prune.validate()
+    }
+}
 
 /// A setting that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -84,17 +116,17 @@ impl Setting {
 }
 
 macro_rules! settings {
-    ($($name:ident, [$($alias:literal),*], $doc:literal;)*) => {
+    ($($name:ident $(of $part:ident)?, [$($alias:literal),*], $doc:literal;)*) => {
         &[$(Setting {
             name: stringify!($name),
             aliases: &[$($alias),*],
             doc: $doc,
-            read: |settings| settings.$name.write(),
+            read: |settings| settings$(.$part)?.$name.write(),
             write: |settings, value| {
-                settings.$name = Word::read(value)?;
+                settings$(.$part)?.$name = Word::read(value)?;
                 Some(())
             },
-            expected: expected(|settings| &settings.$name),
+            expected: expected(|settings| &settings$(.$part)?.$name),
         }),*]
     };
 }
@@ -104,38 +136,40 @@ const fn expected<T: Word>(_: fn(&Settings) -> &T) -> &'static str {
     T::EXPECTED
 }
 
-/// Every setting of pruning.
+/// Every setting.
 pub const SETTINGS: &[Setting] = settings! {
-    tool_pruning_enabled, ["NOUS_TOOL_PRUNING_ENABLED"],
+    tool_pruning_enabled of prune, ["NOUS_TOOL_PRUNING_ENABLED"],
         "Whether old tool results are trimmed and cleared.";
-    tool_soft_trim_chars, ["NOUS_TOOL_SOFT_TRIM_CHARS"],
+    tool_soft_trim_chars of prune, ["NOUS_TOOL_SOFT_TRIM_CHARS"],
         "Tool results outside the protected zone that are longer than this are trimmed to head and tail.";
-    tool_soft_trim_head, ["NOUS_TOOL_SOFT_TRIM_HEAD"],
+    tool_soft_trim_head of prune, ["NOUS_TOOL_SOFT_TRIM_HEAD"],
         "How many characters of the start of a trimmed result stay.";
-    tool_soft_trim_tail, ["NOUS_TOOL_SOFT_TRIM_TAIL"],
+    tool_soft_trim_tail of prune, ["NOUS_TOOL_SOFT_TRIM_TAIL"],
         "How many characters of the end of a trimmed result stay.";
-    tool_hard_clear_after, ["NOUS_TOOL_HARD_CLEAR_AFTER"],
+    tool_hard_clear_after of prune, ["NOUS_TOOL_HARD_CLEAR_AFTER"],
         "A tool-result message is cleared when at least this many newer ones follow it.";
-    keep_last_tool_results, ["NOUS_KEEP_LAST_TOOL_RESULTS"],
+    keep_last_tool_results of prune, ["NOUS_KEEP_LAST_TOOL_RESULTS"],
         "How many of the newest tool-result messages are neither trimmed nor cleared.";
-    tool_result_max_chars, ["tool_output_max_chars", "TOOL_OUTPUT_MAX_CHARS", "NOUS_TOOL_OUTPUT_MAX_CHARS", "MaxToolResultChars"],
+    tool_result_max_chars of prune, ["tool_output_max_chars", "TOOL_OUTPUT_MAX_CHARS", "NOUS_TOOL_OUTPUT_MAX_CHARS", "MaxToolResultChars"],
         "No tool result is sent longer than this, however new it is.";
-    max_message_chars, ["maxMessageChars"],
+    max_message_chars of prune, ["maxMessageChars"],
         "Texts of earlier exchanges that are longer than this are cut short.";
-    exclude_tools, [],
+    exclude_tools of prune, [],
         "Tools whose results are never touched, separated by commas; a * at the end stands for any ending.";
-    prune_mode, [],
+    prune_mode of prune, [],
         "When the set of pruned results may change: in steps that are worth it, or before every call.";
-    clear_at_least, [],
+    clear_at_least of prune, [],
         "How many tokens a step must gain to be worth breaking the provider's cache.";
-    cache_lapse_minutes, [],
+    cache_lapse_minutes of prune, [],
         "After this many minutes of silence the provider's cache has lapsed and a step costs nothing extra.";
-    keep_error_tails, [],
+    keep_error_tails of prune, [],
         "Whether the error that a result ends in outlives its clearing.";
-    error_tail_chars, [],
+    error_tail_chars of prune, [],
         "How many characters of such an error stay.";
-    warn_tokens, [],
+    warn_tokens of prune, [],
         "Estimated input tokens above which a request is worth an early warning.";
+    max_conversation_messages, ["MaxConversationMessages", "MAX_HISTORY_MESSAGES"],
+        "The none strategy leaves out the oldest messages beyond this many.";
 };
 
 /// Finds a setting by its name, its name in the environment, as a flag, or a seed's name for it.
@@ -234,15 +268,15 @@ mod tests {
         for (key, value) in words {
             apply(&mut settings, key, value).unwrap();
         }
-        assert_eq!(settings.tool_soft_trim_chars, Chars(8_000));
-        assert_eq!(settings.tool_result_max_chars, Some(Chars(50_000)));
-        assert_eq!(settings.max_message_chars, Some(Chars(2_000)));
-        assert_eq!(settings.prune_mode, PruneMode::EveryCall);
-        assert_eq!(settings.exclude_tools, ["read", "mcp__memory__*"]);
-        assert_eq!(settings.clear_at_least, Tokens(10_000));
-        assert!(!settings.keep_error_tails);
+        assert_eq!(settings.prune.tool_soft_trim_chars, Chars(8_000));
+        assert_eq!(settings.prune.tool_result_max_chars, Some(Chars(50_000)));
+        assert_eq!(settings.prune.max_message_chars, Some(Chars(2_000)));
+        assert_eq!(settings.prune.prune_mode, PruneMode::EveryCall);
+        assert_eq!(settings.prune.exclude_tools, ["read", "mcp__memory__*"]);
+        assert_eq!(settings.prune.clear_at_least, Tokens(10_000));
+        assert!(!settings.prune.keep_error_tails);
         apply(&mut settings, "tool_result_max_chars", "off").unwrap();
-        assert_eq!(settings.tool_result_max_chars, None);
+        assert_eq!(settings.prune.tool_result_max_chars, None);
     }
 
     #[test]

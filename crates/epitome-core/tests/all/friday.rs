@@ -10,9 +10,9 @@ use epitome_core::{Block, Chars, Message, RecallId, Role, Tokens};
 use crate::support::*;
 
 fn friday() -> Settings {
-    let mut settings = Settings { clear_at_least: Tokens(1), ..Settings::default() };
+    let mut settings = settings::Settings::default();
     settings::apply(&mut settings, "maxMessageChars", "2000").unwrap();
-    settings
+    Settings { clear_at_least: Tokens(1), ..settings.prune }
 }
 
 fn text(message: &Message) -> &str {

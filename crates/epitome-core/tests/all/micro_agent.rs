@@ -18,9 +18,9 @@ fn micro_agent() -> Settings {
 #[test]
 fn max_tool_result_chars_is_40000() {
     assert_eq!(Settings::default().tool_result_max_chars, Some(Chars(40_000)));
-    let mut settings = Settings::default();
+    let mut settings = settings::Settings::default();
     settings::apply(&mut settings, "MaxToolResultChars", "12000").unwrap();
-    assert_eq!(settings.tool_result_max_chars, Some(Chars(12_000)));
+    assert_eq!(settings.prune.tool_result_max_chars, Some(Chars(12_000)));
 }
 
 #[test]

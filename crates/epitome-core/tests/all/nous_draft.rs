@@ -10,9 +10,9 @@ use crate::log::{Line, capture};
 use crate::support::*;
 
 fn draft() -> Settings {
-    let mut settings = Settings { tool_pruning_enabled: false, ..Settings::default() };
+    let mut settings = settings::Settings::default();
     settings::apply(&mut settings, "tool_output_max_chars", "4000").unwrap();
-    settings
+    Settings { tool_pruning_enabled: false, ..settings.prune }
 }
 
 #[test]
