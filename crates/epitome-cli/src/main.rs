@@ -1,3 +1,57 @@
-//! The `epitome` command.
+//! The `epitome` command: reads arguments and files, calls the libraries, prints. It decides nothing itself.
 
-fn main() {}
+mod args;
+mod compact;
+mod count;
+mod eval;
+mod fail;
+mod input;
+mod inspect;
+mod print;
+mod session;
+mod settings;
+
+use std::io::{self, ErrorKind};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command, Eval, Log};
+use crate::settings::Settings;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    start_log(cli.log);
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if reader_went_away(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            fail::print(&error);
+            fail::exit_code(&error)
+        }
+    }
+}
+
+fn run(cli: &Cli) -> anyhow::Result<()> {
+    let settings = Settings::layered(cli.config.as_deref(), &cli.settings)?;
+    match &cli.command {
+        Command::Inspect(arguments) => inspect::run(arguments, &settings),
+        Command::Compact(arguments) => compact::run(arguments, &settings),
+        Command::Count(arguments) => count::run(arguments, &settings),
+        Command::Eval(Eval::Tokens(arguments)) => eval::tokens(arguments, &settings),
+    }
+}
+
+fn start_log(how: Option<Log>) {
+    let Some(how) = how else { return };
+    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_target(false);
+    match how {
+        Log::Text => log.init(),
+        Log::Json => log.json().init(),
+    }
+}
+
+// `epitome inspect … | head` closes the pipe early; that is the reader's choice, not a failure.
+fn reader_went_away(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}

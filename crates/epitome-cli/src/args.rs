@@ -1,0 +1,217 @@
+//! The command line: names, defaults and the help that teaches them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use epitome_core::Tokens;
+use epitome_wire::files::Format;
+
+/// Keeps LLM agents inside their context window and loses nothing.
+#[derive(Parser)]
+#[command(name = "epitome", version, propagate_version = true, max_term_width = 110, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Read settings from this file instead of ./epitome.toml.
+    #[arg(long, global = true, value_name = "FILE", env = "EPITOME_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set a setting, as in epitome.toml: --set tool_hard_clear_after=10.
+    #[arg(long = "set", global = true, value_name = "NAME=VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Log what happens, as JSON lines on stderr with --log json.
+    #[arg(long, global = true, value_enum, value_name = "HOW", env = "EPITOME_LOG")]
+    pub(crate) log: Option<Log>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  epitome inspect session.jsonl                       where do the tokens go?
+  epitome compact session.jsonl --strategy prune      the same session, smaller, on stdout
+  epitome compact session.jsonl --budget 60k -o small.jsonl
+  epitome count *.jsonl --model claude-opus-4-5       how large is it for this model?
+
+Settings come from defaults, then epitome.toml, then EPITOME_* variables, then flags.";
+
+/// How to log.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Log {
+    /// One readable line an event.
+    Text,
+    /// One JSON object an event.
+    Json,
+}
+
+/// The commands.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    Inspect(Inspect),
+    Compact(Compact),
+    Count(Count),
+    /// Measure Epitome itself on your transcripts.
+    #[command(subcommand)]
+    Eval(Eval),
+}
+
+/// Which files to read, and how.
+#[derive(Args)]
+pub(crate) struct Input {
+    /// Session files or folders of them, gzipped or not; - is stdin.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The files' format, where it is not to be found by itself.
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(crate) format: Option<Format>,
+    /// Keep going at damaged lines and say which; otherwise stop at the first.
+    #[arg(long)]
+    pub(crate) lenient: bool,
+}
+
+/// Show where the tokens of a session go.
+///
+/// Tokens by role, kind of block and tool, the largest tool results, the growth of the context per turn, what pruning
+/// would save, and whether a provider would accept the messages. Several files or a folder give one line a session.
+#[derive(Args)]
+pub(crate) struct Inspect {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The model whose tokens and window count; found in the file where it names one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Print JSON, one object a line a session.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Make a session smaller, in the same format, still valid.
+///
+/// Reads a session file and writes the compacted one to stdout (or -o). The report goes to stderr. With - it also takes
+/// {"messages":[…],"budget":N,"system":…} on stdin and prints {"messages":[…],"report":{…}}, so that any program can
+/// pipe through it.
+#[derive(Args)]
+pub(crate) struct Compact {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// How to make it smaller.
+    #[arg(long, value_enum, default_value = "prune")]
+    pub(crate) strategy: Strategy,
+    /// Tokens the conversation should fit in (20k, 1.5M, 20000); system prompt and tools are counted apart.
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
+    pub(crate) budget: Option<Tokens>,
+    /// Bytes the conversation should fit in (30MB, 500k), beside the tokens.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub(crate) max_bytes: Option<usize>,
+    /// The model it is meant for: its tokens, and whether its thinking blocks are bound to what stands before them.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Write here instead of stdout: a file, or for several inputs a folder.
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the report as JSON to this file; - is stdout, and needs -o.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the report as JSON on stdout instead of the compacted session; nothing is written but -o.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The ways to make a session smaller.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Strategy {
+    /// Trim and clear old tool output.
+    Prune,
+    /// Only drop the oldest messages beyond max_conversation_messages.
+    None,
+}
+
+/// Count tokens.
+///
+/// One line a session: o200k tokens (exact), the estimate for the model, messages. --text counts a file as plain text.
+#[derive(Args)]
+pub(crate) struct Count {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// The model to estimate for; found in the file where it names one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Take the files as plain text, not as sessions.
+    #[arg(long)]
+    pub(crate) text: bool,
+    /// Print JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be measured.
+#[derive(Subcommand)]
+pub(crate) enum Eval {
+    Tokens(EvalTokens),
+}
+
+/// Replay sessions that carry real usage and compare the token estimates with it.
+#[derive(Args)]
+pub(crate) struct EvalTokens {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_format(text: &str) -> Result<Format, String> {
+    text.parse().map_err(|error: epitome_wire::files::BadFormat| error.to_string())
+}
+
+fn parse_tokens(text: &str) -> Result<Tokens, String> {
+    parse_amount(text, &["", "k", "m"]).map(Tokens)
+}
+
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let amount = parse_amount(text, &["b", "k", "kb", "m", "mb", "g", "gb", ""])?;
+    usize::try_from(amount).map_err(|_| format!("{text} is too large"))
+}
+
+// A number with an optional unit: 20000, 20k, 1.5M, 30MB.
+fn parse_amount(text: &str, units: &[&str]) -> Result<u64, String> {
+    let lower = text.trim().to_lowercase().replace([',', '_'], "");
+    let split = lower.find(|character: char| character.is_ascii_alphabetic()).unwrap_or(lower.len());
+    let (number, unit) = lower.split_at(split);
+    let factor = match unit.as_bytes().first() {
+        _ if !units.contains(&unit) => {
+            return Err(format!("unknown unit {unit:?} in {text:?}; write 20000, 20k or 1.5M"));
+        }
+        Some(b'k') => 1e3,
+        Some(b'm') => 1e6,
+        Some(b'g') => 1e9,
+        _ => 1.0,
+    };
+    match number.trim().parse::<f64>() {
+        Ok(amount) if amount > 0.0 && amount * factor < 1e15 => Ok((amount * factor).round() as u64),
+        _ => Err(format!("{text:?} is not an amount; write 20000, 20k or 1.5M")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        let cases =
+            [("20000", 20_000), ("20k", 20_000), ("1.5M", 1_500_000), ("20,000", 20_000), ("20_000", 20_000)];
+        for (text, expected) in cases {
+            assert_eq!(parse_tokens(text), Ok(Tokens(expected)), "{text}");
+        }
+        assert_eq!(parse_bytes("30MB"), Ok(30_000_000));
+        for bad in ["", "k", "-5", "20x", "0", "1e99"] {
+            assert!(parse_tokens(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! `epitome count`: how many tokens.
+
+use std::io::{Read, Write};
+
+use epitome_core::Tokens;
+use epitome_core::tokens::{Bpe, Tokenizer};
+use serde::Serialize;
+
+use crate::args::Count;
+use crate::fail::failure;
+use crate::input::{self, Item};
+use crate::print::{Align, Table, grouped};
+use crate::session::Session;
+use crate::settings::Settings;
+
+#[derive(Serialize)]
+struct Counted {
+    name: String,
+    /// Exact, message overhead included.
+    tokens: Tokens,
+    /// The model's own tokens, estimated.
+    model_tokens: Option<Tokens>,
+    model: Option<String>,
+    system_and_tools: Tokens,
+    messages: Option<usize>,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Count, settings: &Settings) -> anyhow::Result<()> {
+    let mut counts = Vec::new();
+    let mut out = anstream::stdout().lock();
+    let mut add = |counted: Counted| -> anyhow::Result<()> {
+        if arguments.json {
+            serde_json::to_writer(&mut out, &counted)?;
+            writeln!(out)?;
+        } else {
+            counts.push(counted);
+        }
+        Ok(())
+    };
+    let outcome = if arguments.text {
+        count_texts(arguments, settings, &mut add)
+    } else {
+        count_sessions(arguments, settings, &mut add)
+    };
+    print(&mut out, &counts)?;
+    outcome
+}
+
+fn count_sessions(
+    arguments: &Count,
+    settings: &Settings,
+    add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let work = |path: &std::path::Path, transcript| {
+        let session = Session::new(path, transcript, arguments.model.as_deref(), settings);
+        let main = session.main().map(|main| session.path(main)).unwrap_or_default();
+        let tokens = main.iter().map(|entry| entry.outline.tokens).sum();
+        Ok(Counted {
+            name: session.name.clone(),
+            tokens,
+            model_tokens: session.model_tokens(tokens),
+            model: session.names_model.then(|| session.model.id.to_string()),
+            system_and_tools: session.fixed.tokens,
+            messages: Some(main.len()),
+        })
+    };
+    input::each_session(&arguments.input, work, |_, item| match item {
+        Item::Session(counted) => add(counted),
+        _ => Ok(()),
+    })
+}
+
+fn count_texts(
+    arguments: &Count,
+    settings: &Settings,
+    add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for path in input::files(&arguments.input)? {
+        let mut text = String::new();
+        let read = input::open(&path)?.read_to_string(&mut text);
+        read.map_err(|error| {
+            failure(format!("cannot read {} as text: {error}", path.display()), "only UTF-8 text has tokens")
+        })?;
+        let tokens = Bpe::o200k().count(&text);
+        let model = arguments.model.as_deref().map(|model| settings.models.get(model).model);
+        add(Counted {
+            name: path.display().to_string(),
+            tokens,
+            model_tokens: model
+                .as_ref()
+                .map(|model| Tokens((tokens.0 as f64 * model.start.ratio).round() as u64)),
+            model: model.map(|model| model.id.into_owned()),
+            system_and_tools: Tokens::ZERO,
+            messages: None,
+        })?;
+    }
+    Ok(())
+}
+
+fn print(out: &mut impl Write, counts: &[Counted]) -> anyhow::Result<()> {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new(&[
+        ("session", left),
+        ("messages", right),
+        ("o200k tokens", right),
+        ("system, tools", right),
+        ("model tokens", right),
+        ("model", left),
+    ]);
+    let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
+    for counted in counts {
+        table.row([
+            counted.name.clone(),
+            number(counted.messages.map(|messages| messages as u64)),
+            grouped(counted.tokens.0),
+            grouped(counted.system_and_tools.0),
+            number(counted.model_tokens.map(|tokens| tokens.0)),
+            counted.model.clone().unwrap_or_default(),
+        ]);
+    }
+    if counts.len() > 1 {
+        let total: Tokens = counts.iter().map(|counted| counted.tokens).sum();
+        table.row([
+            "total".to_owned(),
+            String::new(),
+            grouped(total.0),
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
+    }
+    Ok(write!(out, "{}", table.render())?)
+}

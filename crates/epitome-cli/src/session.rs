@@ -1,0 +1,227 @@
+//! A transcript made ready for decisions: its messages outlined, its threads as paths, pruning carried out on its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use epitome_core::calibrate::{Calibration, Gauge};
+use epitome_core::models::{Model, ThinkingBinding, Warning, WindowGuard};
+use epitome_core::prune::{self, BlockEdit, Budget, Change, MessageSizes, Plan, Size, ThinkingRule};
+use epitome_core::tokens::Counter;
+use epitome_core::{Entry, Message, Outline, Role, Tokens};
+use epitome_wire::check::{self, Severity, Violation};
+use epitome_wire::files::{FileError, Format, Thread, ThreadKind, Transcript};
+use epitome_wire::{Edit, Edits};
+
+use crate::settings::Settings;
+
+/// A transcript and the outlines of its messages.
+pub(crate) struct Session {
+    /// The file, and the session's id where a file holds several.
+    pub(crate) name: String,
+    /// What was read.
+    pub(crate) transcript: Transcript,
+    /// The model it was held with, or the one that was asked for.
+    pub(crate) model: Model,
+    /// Whether any model was named.
+    pub(crate) names_model: bool,
+    /// What had to be assumed of it.
+    warning: Option<Warning>,
+    /// The system prompt and the tools, which stand outside the messages.
+    pub(crate) fixed: Size,
+    outlines: Vec<Arc<Outline>>,
+    counter: Counter,
+    /// The model's tokens for one of ours, learned from the session's own usage where it carries any.
+    ratio: f64,
+}
+
+impl Session {
+    /// Outlines a transcript's messages.
+    pub(crate) fn new(path: &Path, transcript: Transcript, model: Option<&str>, settings: &Settings) -> Self {
+        let named =
+            transcript.main().iter().rev().find_map(|at| transcript.messages[*at].meta.model.as_deref());
+        let named = model.or(named);
+        let found = settings.models.get(named.unwrap_or_default());
+        let counter = found.model.counter();
+        let outline = |(message, layout): (&Message, &epitome_wire::Layout)| {
+            let bytes = layout.records.iter().map(|record| record.len()).sum();
+            Arc::new(Outline::of(message, &counter, bytes))
+        };
+        let outlines: Vec<_> = transcript.messages.iter().zip(&transcript.layouts).map(outline).collect();
+        let system = transcript.system.as_ref().map_or(Tokens::ZERO, |system| counter.message(system));
+        let tools = transcript.tools.as_ref().map_or("", |tools| tools.as_str());
+        let fixed = Size { tokens: system + counter.text(tools), bytes: tools.len() };
+        let name = match &transcript.id {
+            Some(id) if transcript.format == Format::Conversations => format!("{}#{id}", path.display()),
+            _ => path.display().to_string(),
+        };
+        let names_model = named.is_some();
+        let warning = found.warning.filter(|_| names_model);
+        let ratio = model
+            .map_or_else(|| learned_ratio(&transcript, &outlines), |_| None)
+            .unwrap_or(found.model.start.ratio);
+        Self { name, model: found.model, names_model, warning, fixed, outlines, counter, ratio, transcript }
+    }
+
+    /// The messages that a thread is made of, outlined.
+    pub(crate) fn path(&self, thread: &Thread) -> Vec<Entry> {
+        let entry = |at: usize| Entry {
+            outline: Arc::clone(&self.outlines[at]),
+            time: self.transcript.messages[at].meta.time,
+        };
+        self.transcript.path(thread).into_iter().map(entry).collect()
+    }
+
+    /// What counts its messages.
+    pub(crate) fn counter(&self) -> &Counter {
+        &self.counter
+    }
+
+    /// How many of the model's own tokens this many of ours are, where a model is named.
+    pub(crate) fn model_tokens(&self, tokens: Tokens) -> Option<Tokens> {
+        self.names_model.then(|| Tokens((tokens.0 as f64 * self.ratio).round() as u64))
+    }
+
+    /// What the user should know of the model: that it is unknown, or that its window is small.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        if !self.names_model {
+            return Vec::new();
+        }
+        let window = match WindowGuard::default().check(&self.model) {
+            Err(error) => Some(error.to_string()),
+            Ok(room) if room.is_small => {
+                Some(format!("the context window of {} is small: {} tokens", self.model.id, room.window))
+            }
+            Ok(_) => None,
+        };
+        self.warning.as_ref().map(ToString::to_string).into_iter().chain(window).collect()
+    }
+
+    /// The tokens of all messages of all threads.
+    pub(crate) fn tokens(&self) -> Tokens {
+        self.outlines.iter().map(|outline| outline.tokens).sum()
+    }
+
+    /// The main thread.
+    pub(crate) fn main(&self) -> Option<&Thread> {
+        self.transcript.threads.iter().find(|thread| thread.kind == ThreadKind::Main)
+    }
+
+    /// What a provider would refuse in these messages.
+    ///
+    /// Warnings are for those about to send a request: that a recorded session ends with the assistant's words, or in the
+    /// middle of a tool call, is in the nature of sessions.
+    pub(crate) fn violations(&self, messages: &[Message]) -> Vec<Violation> {
+        let request = matches!(self.transcript.format, Format::Anthropic | Format::Chat | Format::Responses);
+        let mut found = check::check(self.transcript.dialect, self.transcript.system.as_ref(), messages);
+        found.retain(|violation| request || violation.severity() == Severity::Error);
+        found
+    }
+
+    /// The messages of a thread.
+    pub(crate) fn messages(&self, thread: &Thread) -> Vec<Message> {
+        self.transcript.path(thread).into_iter().map(|at| self.transcript.messages[at].clone()).collect()
+    }
+
+    /// Plans what to prune from one thread.
+    pub(crate) fn plan(
+        &self,
+        path: &[Entry],
+        messages: &[Message],
+        settings: &Settings,
+        budget: Budget,
+    ) -> Plan {
+        let mut sizes = MessageSizes::new(messages, |text: &str| self.counter.text(text));
+        let thinking = match self.model.thinking {
+            ThinkingBinding::Prefix if self.names_model => ThinkingRule::Bound,
+            _ => ThinkingRule::Free,
+        };
+        prune::plan(path, &settings.values.prune, budget, &mut sizes, thinking)
+    }
+
+    /// The transcript's text with these changes, in its own format.
+    pub(crate) fn rewrite(&self, changes: &Changes) -> Result<String, FileError> {
+        self.transcript.rewrite(&changes.edits, &changes.removed)
+    }
+}
+
+// What the session's own model billed for what we count, if its replies say so.
+fn learned_ratio(transcript: &Transcript, outlines: &[Arc<Outline>]) -> Option<f64> {
+    let mut calibration = Calibration::default();
+    let mut gauge = Gauge::default();
+    let mut last = None;
+    for at in transcript.main() {
+        let (meta, outline) = (&transcript.messages[*at].meta, &outlines[*at]);
+        if transcript.compactions.iter().any(|compaction| compaction.position == *at) {
+            gauge.reset();
+        }
+        match (&meta.usage, &meta.model) {
+            (Some(usage), Some(model)) if outline.role == Role::Assistant => {
+                gauge.observe(&mut calibration, model, usage, outline);
+                last = Some(model);
+            }
+            _ => gauge.push(outline),
+        }
+    }
+    last.map(|model| calibration.of(model).ratio())
+}
+
+/// Changes to the messages of a transcript, by their numbers in it.
+#[derive(Default)]
+pub(crate) struct Changes {
+    edits: BTreeMap<usize, Edits>,
+    removed: BTreeSet<usize>,
+}
+
+impl Changes {
+    /// Leaves messages out.
+    pub(crate) fn remove(&mut self, messages: impl IntoIterator<Item = usize>) {
+        self.removed.extend(messages);
+    }
+
+    /// Takes over what a plan changes in a thread; what a branch shares with the main thread is the main thread's to change.
+    pub(crate) fn prune(
+        &mut self,
+        session: &Session,
+        thread: &Thread,
+        plan: &Plan,
+        path: &[Entry],
+        messages: &[Message],
+    ) {
+        let numbers = session.transcript.path(thread);
+        let own: BTreeSet<usize> = thread.messages.iter().copied().collect();
+        let text = |message: usize, block: usize| prune::text_of(messages.get(message)?.blocks.get(block)?);
+        for (at, change) in prune::edits(plan, path, text) {
+            let Some(number) = numbers.get(at).copied().filter(|number| own.contains(number)) else {
+                continue;
+            };
+            let blocks = messages[at].blocks.len();
+            match change {
+                Change::Edit(edits) => {
+                    let edits = edits.into_iter().map(|(block, edit)| (block, splice(edit)));
+                    self.edits.insert(number, edits.collect());
+                }
+                Change::Drop => {
+                    self.removed.insert(number);
+                }
+                Change::Replace(_) => {
+                    let rest = (1..blocks).map(|block| (block, Edit::Remove));
+                    self.edits.insert(
+                        number,
+                        [(0, Edit::Become(prune::THINKING_REMOVED.to_owned()))]
+                            .into_iter()
+                            .chain(rest)
+                            .collect(),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn splice(edit: BlockEdit) -> Edit {
+    match edit {
+        BlockEdit::Text(text) => Edit::Text(text),
+        BlockEdit::Remove => Edit::Remove,
+    }
+}

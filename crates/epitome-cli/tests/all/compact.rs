@@ -1,0 +1,184 @@
+//! `epitome compact`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+
+use serde_json::{Value, json};
+
+use crate::run::{epitome, epitome_with, example, fixtures};
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_session_gets_smaller_in_its_own_format() {
+    let before = fs::read_to_string(example()).unwrap();
+    let ran = epitome(&["compact", &example(), "--strategy", "prune"]);
+    let after = ran.text();
+    assert!(after.len() < before.len() / 3, "{} of {}", after.len(), before.len());
+    assert!(ran.stderr.contains("tokens (") && ran.stderr.contains("cleared"), "{}", ran.stderr);
+
+    let mut cleared = 0;
+    for (old, new) in lines(&before).iter().zip(lines(after)) {
+        if *old == new {
+            continue;
+        }
+        let mut restored = new.clone();
+        restored["message"]["content"][0]["content"] = old["message"]["content"][0]["content"].clone();
+        assert_eq!(*old, restored, "only the content of a tool result may differ");
+        let text = new["message"]["content"][0]["content"].as_str().unwrap();
+        assert!(text.contains(" · recall "), "{text}");
+        cleared += usize::from(text.starts_with("[Tool output cleared"));
+    }
+    assert!(cleared >= 8);
+    let unchanged = before.lines().zip(after.lines()).filter(|(old, new)| old == new).count();
+    assert!(unchanged > 20, "untouched lines keep their bytes");
+}
+
+#[test]
+fn the_error_at_the_end_of_a_cleared_result_stays() {
+    let ran = epitome(&["compact", &example()]);
+    assert!(ran.text().contains("TotalsDiffer: batch 4471: 1048.34 != 1048.35"));
+}
+
+#[test]
+fn compacting_twice_changes_nothing_more() {
+    for extra in [&["--set", "prune_mode=every-call"][..], &[]] {
+        let once = epitome(&[&["compact", &example()], extra].concat());
+        let twice = epitome_with(&once.stdout, &[&["compact", "-"], extra].concat());
+        assert_eq!(once.text(), twice.text());
+    }
+}
+
+#[test]
+fn every_format_is_written_back_in_kind() {
+    for entry in fs::read_dir(fixtures()).unwrap() {
+        let path = entry.unwrap().path();
+        let path = path.to_str().unwrap();
+        let before = fs::read(path).unwrap();
+        let same = epitome(&["compact", "--lenient", path, "--set", "tool_pruning_enabled=false"]);
+        assert_eq!(same.code, 0, "{path}: {}", same.stderr);
+        assert_eq!(same.stdout, before, "{path}: nothing to do, so the same bytes");
+
+        let settings = ["keep_last_tool_results=1", "tool_hard_clear_after=1", "prune_mode=every-call"];
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+        let pruned = epitome(&[&["compact", "--lenient", path], settings.as_slice()].concat());
+        assert_eq!(pruned.code, 0, "{path}: {}", pruned.stderr);
+        assert!(pruned.stdout.len() <= before.len(), "{path}");
+        assert!(!pruned.stderr.contains("bug:"), "{path}: {}", pruned.stderr);
+    }
+}
+
+#[test]
+fn any_program_can_pipe_through_it() {
+    let output = "line of output\n".repeat(500);
+    let mut messages = vec![json!({"role": "user", "content": "Look around."})];
+    for call in 0..10 {
+        let id = format!("call_{call}");
+        let function = json!({"name": "bash", "arguments": "{\"command\":\"ls\"}"});
+        messages.push(json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]}));
+        messages.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+    }
+    let input = json!({"messages": messages, "budget": 12_000, "system": "Be brief."}).to_string();
+    let answer = epitome_with(input.as_bytes(), &["compact", "-"]).json();
+    let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["messages", "report"]);
+    let report = &answer["report"];
+    assert_eq!(report["budget"], 12_000);
+    assert!(report["tokens_after"].as_u64().unwrap() <= 12_000, "{report}");
+    assert!(report["tokens_before"].as_u64().unwrap() > 12_000);
+    assert_eq!(report["shortfall"]["tokens"], 0);
+    assert_eq!(report["problems_after"], 0);
+    let after = answer["messages"].as_array().unwrap();
+    assert_eq!(after.len(), messages.len());
+    assert_eq!(after[0], messages[0]);
+    assert_eq!(after[20], messages[20], "the newest result is protected");
+}
+
+#[test]
+fn a_budget_that_pruning_cannot_meet_is_reported() {
+    let ran = epitome(&["compact", &example(), "--budget", "500", "--json"]);
+    assert!(ran.stderr.contains("over the budget of 500"), "{}", ran.stderr);
+    let report = ran.json();
+    let (after, short) =
+        (report["tokens_after"].as_u64().unwrap(), report["shortfall"]["tokens"].as_u64().unwrap());
+    assert_eq!(after, 500 + short);
+    let bytes = epitome(&["compact", &example(), "--max-bytes", "1k"]);
+    assert!(bytes.stderr.contains("over the limit of 1.0 KB"), "{}", bytes.stderr);
+}
+
+#[test]
+fn none_drops_the_oldest_messages_only() {
+    let ran =
+        epitome(&["compact", &example(), "--strategy", "none", "--set", "max_conversation_messages=30"]);
+    let (before, after) = (fs::read_to_string(example()).unwrap(), ran.text().to_owned());
+    let kept = after.lines().count();
+    assert!(kept <= 30 && kept > 0);
+    let first: Value = serde_json::from_str(after.lines().next().unwrap()).unwrap();
+    assert_eq!(first["parentUuid"], Value::Null, "what is left is a whole session again");
+    assert!(first["message"]["content"].is_string(), "and starts where the user speaks");
+    assert!(before.ends_with(after.split_once('\n').unwrap().1), "everything after it is untouched");
+    assert!(ran.stderr.contains("oldest messages dropped"), "{}", ran.stderr);
+
+    let all = epitome(&["compact", &example(), "--strategy", "none"]);
+    assert_eq!(all.text(), before, "fewer than fifty messages are left alone");
+}
+
+#[test]
+fn output_goes_where_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let expected = epitome(&["compact", &example()]).stdout;
+
+    let ran = epitome(&["compact", &example(), "-o", &at("small.jsonl"), "--report", &at("report.json")]);
+    assert_eq!((ran.code, ran.stdout.len()), (0, 0));
+    assert_eq!(fs::read(at("small.jsonl")).unwrap(), expected);
+    let report: Value = serde_json::from_slice(&fs::read(at("report.json")).unwrap()).unwrap();
+    assert_eq!(report["strategy"], "prune");
+
+    epitome(&["compact", &example(), "-o", &at("small.jsonl.gz")]).text();
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(fs::File::open(at("small.jsonl.gz")).unwrap())
+        .read_to_end(&mut unpacked)
+        .unwrap();
+    assert_eq!(unpacked, expected);
+
+    for name in ["one.jsonl", "two.jsonl"] {
+        fs::copy(example(), at(name)).unwrap();
+    }
+    fs::create_dir(at("out")).unwrap();
+    assert_eq!(epitome(&["compact", &at("one.jsonl"), &at("two.jsonl"), "-o", &at("out")]).code, 0);
+    let written: BTreeMap<String, Vec<u8>> = fs::read_dir(at("out"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().to_str().unwrap().to_owned(), fs::read(entry.path()).unwrap()))
+        .collect();
+    assert_eq!(
+        written,
+        BTreeMap::from(["one.jsonl", "two.jsonl"].map(|name| (name.to_owned(), expected.clone())))
+    );
+
+    let ran = epitome(&["compact", &at("one.jsonl"), "-o", &at("one.jsonl")]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("overwritten") && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    assert_eq!(epitome(&["compact", &at("one.jsonl"), &at("two.jsonl")]).code, 2);
+}
+
+#[test]
+fn what_happens_is_logged_as_events() {
+    let ran =
+        epitome(&["compact", &example(), "--log", "json", "-o", "/dev/null", "--set", "warn_tokens=1000"]);
+    let events: Vec<Value> = ran.stderr.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let pruned =
+        events.iter().find(|event| event["fields"]["soft"].is_number()).expect("pruning is an event");
+    assert_eq!(
+        pruned["fields"]["pruned"].as_u64().unwrap(),
+        pruned["fields"]["soft"].as_u64().unwrap() + pruned["fields"]["hard"].as_u64().unwrap()
+    );
+    assert!(
+        events.iter().any(|event| event["level"] == "WARN"),
+        "more than warn_tokens is warned of: {events:?}"
+    );
+}

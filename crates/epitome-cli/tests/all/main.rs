@@ -1,0 +1,11 @@
+//! The command as people run it: real processes, real files.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod bad_input;
+mod compact;
+mod count_and_eval;
+mod inspect;
+mod run;
+mod settings;
+mod workspace;

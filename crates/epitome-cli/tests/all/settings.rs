@@ -1,0 +1,78 @@
+//! Settings in layers: file, environment, flags.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::run::{command, epitome, example};
+
+fn cleared(output: std::process::Output) -> u64 {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    report["cleared"].as_u64().unwrap()
+}
+
+#[test]
+fn flags_beat_the_environment_which_beats_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("epitome.toml"), "prune_mode = \"every-call\"\ntool_hard_clear_after = 3\n")
+        .unwrap();
+    let example = example();
+    let run = |variables: &[(&str, &str)], flags: &[&str]| {
+        let arguments = [&["compact", "--json", &example], flags].concat();
+        cleared(
+            command(&arguments).current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap(),
+        )
+    };
+    assert_eq!(run(&[], &[]), 15);
+    assert_eq!(run(&[("EPITOME_TOOL_HARD_CLEAR_AFTER", "10")], &[]), 8);
+    assert_eq!(run(&[("EPITOME_TOOL_HARD_CLEAR_AFTER", "10")], &["--set", "tool_hard_clear_after=14"]), 4);
+    assert_eq!(run(&[], &["--set", "NOUS_TOOL_HARD_CLEAR_AFTER=14"]), 4, "a seed's name for it works, too");
+}
+
+#[test]
+fn models_can_be_added_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    fs::write(&file, "[models.my-own-model]\nwindow = 24000\nratio = 2.0\n").unwrap();
+    let ran = epitome(&[
+        "inspect",
+        "--json",
+        "--model",
+        "my-own-model",
+        "--config",
+        file.to_str().unwrap(),
+        &example(),
+    ]);
+    let session = &ran.json_lines()[0];
+    assert_eq!(session["context_window"], 24_000);
+    assert_eq!(session["model_tokens"].as_u64().unwrap(), session["tokens"].as_u64().unwrap() * 2);
+    assert!(session["warnings"][0].as_str().unwrap().contains("small"), "{session}");
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.toml");
+    let run = |content: &str| {
+        fs::write(&file, content).unwrap();
+        epitome(&["inspect", "--config", file.to_str().unwrap(), &example()])
+    };
+    let cases = [
+        ("tool_soft_trim_char = 3\n", "did you mean tool_soft_trim_chars?"),
+        ("tool_hard_clear_after = \"soon\"\n", "tool_hard_clear_after cannot be \"soon\""),
+        ("tool_soft_trim_chars = \n", "epitome.toml"),
+        ("tool_soft_trim_head = 9000\n", "the settings do not fit together"),
+        ("[models.x]\nwindw = 3\n", "windw"),
+    ];
+    for (content, expected) in cases {
+        let ran = run(content);
+        assert_ne!(ran.code, 0, "{content}");
+        assert!(ran.stderr.contains(expected), "{content}: {}", ran.stderr);
+    }
+    let missing = epitome(&["inspect", "--config", "/no/such/file.toml", &example()]);
+    assert_eq!(missing.code, 1);
+    let output = command(&["inspect", &example()]).env("EPITOME_TOOL_HARD_CLEAR", "3").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("did you mean tool_hard_clear_after?"));
+}
