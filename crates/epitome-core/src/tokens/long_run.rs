@@ -103,7 +103,9 @@ fn find_joint(core: &CoreBpe, rest: &str, run: Run, tokens: &[u32], window: usiz
             && uniform(run, rest, end - last..end)
         {
             tries += 1;
-            let next = core.encode(head(rest.get(end..)?, window));
+            // Runs mostly repeat themselves, and then so does the encoding.
+            let (this, that) = (head(rest, window), head(rest.get(end..)?, window));
+            let next = if this == that { tokens.to_vec() } else { core.encode(that) };
             if joins(core, rest, run, before, &next, end) {
                 return Some(Joint { tokens: count, offset: end, next });
             }
