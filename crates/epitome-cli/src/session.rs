@@ -1,5 +1,6 @@
 //! A transcript made ready for decisions: its messages outlined, its threads as paths, pruning carried out on its text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -118,9 +119,13 @@ impl Session {
         found
     }
 
-    /// The messages of a thread.
-    pub(crate) fn messages(&self, thread: &Thread) -> Vec<Message> {
-        self.transcript.path(thread).into_iter().map(|at| self.transcript.messages[at].clone()).collect()
+    /// The messages of a thread; mostly those of the file, which then need no copy.
+    pub(crate) fn messages(&self, thread: &Thread) -> Cow<'_, [Message]> {
+        let (path, all) = (self.transcript.path(thread), &self.transcript.messages);
+        if path.iter().copied().eq(0..all.len()) {
+            return Cow::Borrowed(all);
+        }
+        path.into_iter().map(|at| all[at].clone()).collect()
     }
 
     /// Plans what to prune from one thread.

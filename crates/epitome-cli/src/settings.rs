@@ -14,7 +14,7 @@ const FILE: &str = "epitome.toml";
 const PREFIX: &str = "EPITOME_";
 
 /// Variables of the command itself and of the test command, which are no settings.
-const NOT_SETTINGS: [&str; 4] = ["CONFIG", "LOG", "TRANSCRIPTS", "FUZZ_SECONDS"];
+const NOT_SETTINGS: [&str; 5] = ["CONFIG", "LOG", "TRANSCRIPTS", "FUZZ_SECONDS", "WRITE"];
 
 const HINT: &str = "docs/settings.md lists every setting";
 

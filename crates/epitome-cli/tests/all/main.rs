@@ -5,6 +5,7 @@
 mod bad_input;
 mod compact;
 mod count_and_eval;
+mod documents;
 mod inspect;
 mod run;
 mod settings;

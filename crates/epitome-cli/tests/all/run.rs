@@ -75,6 +75,7 @@ pub(crate) fn fixtures() -> PathBuf {
     repository().join("crates/epitome-wire/tests/fixtures")
 }
 
-fn repository() -> PathBuf {
+/// The root of the repository.
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

@@ -1,0 +1,67 @@
+//! Documents that are generated from the code, or that quote what the command prints.
+
+use std::fmt::Write;
+use std::fs;
+
+use epitome_core::settings::SETTINGS;
+
+use crate::run::{command, repository};
+
+const PREFACE: &str = "# Settings
+
+Each setting has one name. It can stand in `epitome.toml`, in the environment as `EPITOME_` and the name in capitals, or on
+the command line as `--set name=value`; later ones win. The names that other systems use for the same thing work as well.
+
+```toml
+# epitome.toml
+tool_hard_clear_after = 10
+exclude_tools = [\"todo_write\", \"mcp__memory__*\"]
+
+[models.my-own-model]        # add a model, or change what is known of one
+window = 65536
+max_output = 8192
+price = { input = 0.5, output = 1.5 }   # US dollars for a million tokens
+ratio = 1.15                 # its tokens for one of o200k, to start from
+```
+
+";
+
+// Run with EPITOME_WRITE=1 to write it anew.
+#[test]
+fn the_settings_page_is_true() {
+    let mut page = PREFACE.to_owned();
+    writeln!(page, "| name | default | what it does | also known as |\n|---|---|---|---|").unwrap();
+    for setting in SETTINGS {
+        let default = setting.default_value();
+        let default = if default.is_empty() { "none".to_owned() } else { format!("`{default}`") };
+        let aliases: Vec<String> = setting.aliases.iter().map(|alias| format!("`{alias}`")).collect();
+        writeln!(page, "| `{}` | {default} | {} | {} |", setting.name, setting.doc, aliases.join(", ")).unwrap();
+    }
+    let path = repository().join("docs/settings.md");
+    if std::env::var_os("EPITOME_WRITE").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), page, "docs/settings.md is out of date");
+}
+
+// The README shows commands and what they print; both are run here.
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    let mut shown = 0;
+    for block in readme.split("```console\n").skip(1) {
+        let block = block.split("```").next().unwrap();
+        let (prompt, expected) = block.split_once('\n').unwrap();
+        let arguments: Vec<&str> = prompt.strip_prefix("$ epitome ").unwrap().split_whitespace().collect();
+        let output = command(&arguments).current_dir(repository()).output().unwrap();
+        let mut printed = String::from_utf8(output.stdout).unwrap();
+        if arguments.contains(&"compact") {
+            printed = String::from_utf8(output.stderr).unwrap();
+        }
+        for line in expected.lines().filter(|line| line.trim() != "…") {
+            assert!(printed.lines().any(|other| other.trim_end() == line.trim_end()), "{prompt}: {line:?} is not in\n{printed}");
+        }
+        shown += 1;
+    }
+    assert!(shown >= 2, "the README shows real output");
+}
