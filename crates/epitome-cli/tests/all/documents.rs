@@ -35,7 +35,8 @@ fn the_settings_page_is_true() {
         let default = setting.default_value();
         let default = if default.is_empty() { "none".to_owned() } else { format!("`{default}`") };
         let aliases: Vec<String> = setting.aliases.iter().map(|alias| format!("`{alias}`")).collect();
-        writeln!(page, "| `{}` | {default} | {} | {} |", setting.name, setting.doc, aliases.join(", ")).unwrap();
+        writeln!(page, "| `{}` | {default} | {} | {} |", setting.name, setting.doc, aliases.join(", "))
+            .unwrap();
     }
     let path = repository().join("docs/settings.md");
     if std::env::var_os("EPITOME_WRITE").is_some() {
@@ -59,7 +60,10 @@ fn the_readme_shows_what_is_printed() {
             printed = String::from_utf8(output.stderr).unwrap();
         }
         for line in expected.lines().filter(|line| line.trim() != "…") {
-            assert!(printed.lines().any(|other| other.trim_end() == line.trim_end()), "{prompt}: {line:?} is not in\n{printed}");
+            assert!(
+                printed.lines().any(|other| other.trim_end() == line.trim_end()),
+                "{prompt}: {line:?} is not in\n{printed}"
+            );
         }
         shown += 1;
     }
