@@ -85,9 +85,12 @@ pub(crate) struct Inspect {
 
 /// Make a session smaller, in the same format, still valid.
 ///
-/// Reads a session file and writes the compacted one to stdout (or -o). The report goes to stderr. With - it also takes
-/// {"messages":[…],"budget":N,"system":…} on stdin and prints {"messages":[…],"report":{…}}, so that any program can
-/// pipe through it.
+/// Reads a session file and writes the compacted one to stdout (or -o). The report goes to stderr.
+///
+/// Any program can pipe through it. With -, a JSON object that holds messages, be it a whole request body or
+/// {"messages":[…],"budget":N}, gives {"messages":[…],"report":{…}}; a Responses body {"input":[…]} gives
+/// {"input":[…],"report":{…}}. System prompt, tools and model are counted, and are the caller's to keep. The budget is a
+/// number or "20k". Anything else on stdin is a file, and gives the file.
 #[derive(Args)]
 pub(crate) struct Compact {
     #[command(flatten)]
@@ -95,19 +98,21 @@ pub(crate) struct Compact {
     /// How to make it smaller.
     #[arg(long, value_enum, default_value = "prune")]
     pub(crate) strategy: Strategy,
-    /// Tokens the conversation should fit in (20k, 1.5M, 20000); system prompt and tools are counted apart.
+    /// Tokens the conversation should fit in (20k, 1.5M, 20000), system prompt and tools not counted; with --model in
+    /// tokens of that model, else in o200k tokens.
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
     pub(crate) budget: Option<Tokens>,
-    /// Bytes the conversation should fit in (30MB, 500k), beside the tokens.
+    /// Bytes that all that is sent should fit in (30MB, 500k), system prompt and tools included.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub(crate) max_bytes: Option<usize>,
     /// The model it is meant for: its tokens, and whether its thinking blocks are bound to what stands before them.
     #[arg(long)]
     pub(crate) model: Option<String>,
-    /// Write here instead of stdout: a file, or for several inputs a folder.
+    /// Write here instead of stdout: a file, or a folder, where each result gets the name of its input, in the same
+    /// subfolder if a folder was compacted. An input is never overwritten.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the report as JSON to this file; - is stdout, and needs -o.
+    /// Write the report as JSON to this file, if anything was compacted; - is stdout, and needs -o.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Print the report as JSON on stdout instead of the compacted session; nothing is written but -o.
@@ -162,7 +167,8 @@ fn parse_format(text: &str) -> Result<Format, String> {
     text.parse().map_err(|error: epitome_wire::files::BadFormat| error.to_string())
 }
 
-fn parse_tokens(text: &str) -> Result<Tokens, String> {
+/// An amount of tokens as people write it: 20000, 20k, 1.5M.
+pub(crate) fn parse_tokens(text: &str) -> Result<Tokens, String> {
     parse_amount(text, &["", "k", "m"]).map(Tokens)
 }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use crate::args::Count;
 use crate::fail::failure;
-use crate::input::{self, Item};
-use crate::print::{Align, Table, grouped};
+use crate::input::{self, Item, Source};
+use crate::print::{Align, Table, grouped, say_damage};
 use crate::session::Session;
 use crate::settings::Settings;
 
@@ -23,6 +23,8 @@ struct Counted {
     model: Option<String>,
     system_and_tools: Tokens,
     messages: Option<usize>,
+    /// What could not be read.
+    damaged: Vec<String>,
 }
 
 /// Runs the command.
@@ -30,6 +32,7 @@ pub(crate) fn run(arguments: &Count, settings: &Settings) -> anyhow::Result<()> 
     let mut counts = Vec::new();
     let mut out = anstream::stdout().lock();
     let mut add = |counted: Counted| -> anyhow::Result<()> {
+        say_damage(&counted.name, &counted.damaged);
         if arguments.json {
             serde_json::to_writer(&mut out, &counted)?;
             writeln!(out)?;
@@ -52,6 +55,7 @@ fn count_sessions(
     settings: &Settings,
     add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let sources = input::sources(&arguments.input)?;
     let work = |path: &std::path::Path, transcript| {
         let session = Session::new(path, transcript, arguments.model.as_deref(), settings);
         let main = session.main().map(|main| session.path(main)).unwrap_or_default();
@@ -63,9 +67,10 @@ fn count_sessions(
             model: session.names_model.then(|| session.model.id.to_string()),
             system_and_tools: session.fixed.tokens,
             messages: Some(main.len()),
+            damaged: session.damaged(),
         })
     };
-    input::each_session(&arguments.input, work, |_, item| match item {
+    input::each_session(&arguments.input, &sources, work, |_, item| match item {
         Item::Session(counted) => add(counted),
         _ => Ok(()),
     })
@@ -76,7 +81,7 @@ fn count_texts(
     settings: &Settings,
     add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    for path in input::files(&arguments.input)? {
+    for Source { path, .. } in input::sources(&arguments.input)? {
         let mut text = String::new();
         let read = input::open(&path)?.read_to_string(&mut text);
         read.map_err(|error| {
@@ -93,6 +98,7 @@ fn count_texts(
             model: model.map(|model| model.id.into_owned()),
             system_and_tools: Tokens::ZERO,
             messages: None,
+            damaged: Vec::new(),
         })?;
     }
     Ok(())

@@ -10,16 +10,21 @@ use epitome_wire::files::Transcript;
 use crate::args::EvalTokens;
 use crate::fail::failure;
 use crate::input::{self, Item};
-use crate::print::{Align, Table, grouped};
+use crate::print::{Align, Table, grouped, say_damage};
 use crate::session::Session;
 use crate::settings::Settings;
 
 /// Runs `epitome eval tokens`.
 pub(crate) fn tokens(arguments: &EvalTokens, settings: &Settings) -> anyhow::Result<()> {
     let mut table = ReplayTable::default();
-    let work = |path: &Path, transcript| Ok(replayed(&Session::new(path, transcript, None, settings)));
-    let outcome = input::each_session(&arguments.input, work, |_, item| {
-        if let Item::Session(replayed) = item {
+    let work = |path: &Path, transcript| {
+        let session = Session::new(path, transcript, None, settings);
+        Ok((replayed(&session), session.name.clone(), session.damaged()))
+    };
+    let sources = input::sources(&arguments.input)?;
+    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+        if let Item::Session((replayed, name, damaged)) = item {
+            say_damage(&name, &damaged);
             table.merge(replayed);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::process::ExitCode;
 
-use crate::print::{BAD, FAINT, paint};
+use crate::print::{BAD, FAINT, paint, say};
 
 /// An error with a hint for the person at the terminal.
 #[derive(Debug)]
@@ -36,11 +36,11 @@ pub(crate) fn misuse(what: impl Display, hint: impl Display) -> anyhow::Error {
 
 /// Prints an error as this command prints errors.
 pub(crate) fn print(error: &anyhow::Error) {
-    anstream::eprintln!("{} {error:#}", paint(BAD, "error:"));
+    say(format_args!("{} {error:#}", paint(BAD, "error:")));
     if let Some(Hinted { hint, .. }) = error.downcast_ref()
         && !hint.is_empty()
     {
-        anstream::eprintln!("{} {hint}", paint(FAINT, "hint:"));
+        say(format_args!("{} {hint}", paint(FAINT, "hint:")));
     }
 }
 

@@ -1,21 +1,18 @@
 //! Finding and reading the files that a command names: folders, gzip, stdin, several at once, with a progress bar.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, IsTerminal, Read};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use epitome_wire::files::{Damage, ReadOptions, Reader, Transcript};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args::Input;
 use crate::fail::{failure, misuse};
-use crate::print::{WARN, paint, plural};
+use crate::ordered::in_order;
+use crate::print::{WARN, paint, plural, say};
+use crate::progress::Progress;
 
 /// How much of a file is read at once.
 const READ_BUFFER: usize = 1 << 18;
@@ -23,27 +20,39 @@ const READ_BUFFER: usize = 1 << 18;
 /// File names that hold sessions, when a folder is searched.
 const SESSION_FILES: [&str; 4] = [".jsonl", ".json", ".traj", ".gz"];
 
-/// The files to read, in order; stdin is `-`.
-pub(crate) fn files(input: &Input) -> anyhow::Result<Vec<PathBuf>> {
+/// A file to read.
+pub(crate) struct Source {
+    /// The file; stdin is `-`.
+    pub(crate) path: PathBuf,
+    /// What to call it elsewhere: its path below the folder that was named, or its own name; stdin has none.
+    pub(crate) name: Option<PathBuf>,
+}
+
+/// The files to read, in order.
+pub(crate) fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
     let mut found = Vec::new();
     for path in &input.files {
         if is_stdin(path) {
-            found.push(path.clone());
+            found.push(Source { path: path.clone(), name: None });
             continue;
         }
         let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
-        if metadata.is_dir() {
-            let before = found.len();
-            search(path, &mut found)?;
-            if found.len() == before {
-                let hint = format!("a folder is searched for files ending in {}", SESSION_FILES.join(", "));
-                return Err(failure(format!("no session files in {}", path.display()), hint));
-            }
-        } else {
-            found.push(path.clone());
+        if !metadata.is_dir() {
+            found.push(Source { path: path.clone(), name: path.file_name().map(PathBuf::from) });
+            continue;
         }
+        let mut inside = Vec::new();
+        search(path, &mut inside)?;
+        if inside.is_empty() {
+            let hint = format!("a folder is searched for files ending in {}", SESSION_FILES.join(", "));
+            return Err(failure(format!("no session files in {}", path.display()), hint));
+        }
+        found.extend(inside.into_iter().map(|file| {
+            let name = file.strip_prefix(path).ok().map(Path::to_path_buf);
+            Source { path: file, name }
+        }));
     }
-    if found.iter().filter(|path| is_stdin(path)).count() > 1 {
+    if found.iter().filter(|source| is_stdin(&source.path)).count() > 1 {
         return Err(misuse("stdin was named twice", "name - once"));
     }
     Ok(found)
@@ -109,58 +118,46 @@ pub(crate) fn options(input: &Input) -> ReadOptions {
 
 /// Reads every session of every file, works on each in parallel, and hands the results over in the order of the files.
 ///
-/// One session a worker is in memory at a time. A file that cannot be read is reported and the others go on; the command
-/// fails at the end, having done what it could.
+/// One session a worker is in memory at a time, and a few results. A file that cannot be read is reported and the others
+/// go on; the command fails at the end, having done what it could.
 pub(crate) fn each_session<T: Send>(
     input: &Input,
+    sources: &[Source],
     work: impl Fn(&Path, Transcript) -> anyhow::Result<T> + Sync,
     mut sink: impl FnMut(&Path, Item<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let files = files(input)?;
     let options = options(input);
-    let progress = Progress::new(&files);
-    let next = AtomicUsize::new(0);
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-    // Bounded, so that a slow terminal slows the workers instead of filling the memory.
-    let (sender, results) = mpsc::sync_channel(64);
+    let sizes = sources.iter().filter_map(|source| fs::metadata(&source.path).ok());
+    let progress = Progress::new(sizes.map(|metadata| metadata.len()).sum());
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
     let mut failed = 0;
-    thread::scope(|scope| -> anyhow::Result<()> {
-        for _ in 0..workers {
-            let sender = sender.clone();
-            scope.spawn(|| {
-                let sender = sender;
-                let file = || next.fetch_add(1, Ordering::Relaxed);
-                while let Some((at, path)) = Some(file()).and_then(|at| Some((at, files.get(at)?))) {
-                    // The other side is gone when the command has failed: then there is nothing left to do.
-                    let send = |outcome| sender.send((at, outcome)).is_ok();
-                    let read = read(path, &options, &progress, |transcript| {
-                        Ok(send(Ok(Item::Session(work(path, transcript)?))))
-                    });
-                    if !send(read.map(|()| Item::Done)) {
-                        return;
-                    }
-                }
+    in_order(
+        sources,
+        workers,
+        |source, send| {
+            let read = read(&source.path, &options, &progress, |transcript| {
+                Ok(send(Ok(Item::Session(work(&source.path, transcript)?))))
             });
-        }
-        drop(sender);
-        in_order(results, |at, outcome| {
-            let path = &files[at];
+            send(read.map(|()| Item::Done));
+        },
+        |source, outcome| {
+            let path = &source.path;
             progress.suspended(|| match outcome {
                 Ok(item) => sink(path, item),
-                Err(error) if files.len() == 1 => Err(named(error, path)),
+                Err(error) if sources.len() == 1 => Err(named(error, path)),
                 Err(error) => {
-                    anstream::eprintln!("{} {:#}", paint(WARN, "skipped:"), named(error, path));
+                    say(format_args!("{} {:#}", paint(WARN, "skipped:"), named(error, path)));
                     failed += 1;
                     sink(path, Item::Failed)
                 }
             })
-        })
-    })?;
+        },
+    )?;
     progress.finish();
     if failed == 0 {
         return Ok(());
     }
-    let what = format!("{failed} of {} could not be read", plural(files.len(), "file"));
+    let what = format!("{failed} of {} could not be read", plural(sources.len(), "file"));
     Err(failure(what, "the reasons stand above; --lenient keeps going at damaged lines"))
 }
 
@@ -181,81 +178,11 @@ fn read(
     progress: &Progress,
     mut each: impl FnMut(Transcript) -> anyhow::Result<bool>,
 ) -> anyhow::Result<()> {
-    let counted = Counted { inner: open(path)?, progress };
-    for transcript in Reader::new(BufReader::with_capacity(READ_BUFFER, counted), *options) {
+    let input = progress.counting(open(path)?);
+    for transcript in Reader::new(BufReader::with_capacity(READ_BUFFER, input), *options) {
         if !each(transcript?)? {
             break;
         }
     }
     Ok(())
-}
-
-// Results of later files wait until those of earlier files have been handed over. A file ends with `Done` or an error.
-fn in_order<T>(
-    results: mpsc::Receiver<(usize, anyhow::Result<Item<T>>)>,
-    mut sink: impl FnMut(usize, anyhow::Result<Item<T>>) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let mut current = 0;
-    let mut waiting: BTreeMap<usize, Vec<anyhow::Result<Item<T>>>> = BTreeMap::new();
-    for (at, outcome) in results {
-        waiting.entry(at).or_default().push(outcome);
-        while let Some(outcomes) = waiting.remove(&current) {
-            let ended = !matches!(outcomes.last(), Some(Ok(Item::Session(_))));
-            for outcome in outcomes {
-                sink(current, outcome)?;
-            }
-            if !ended {
-                break;
-            }
-            current += 1;
-        }
-    }
-    Ok(())
-}
-
-/// A progress bar over the bytes of all files, shown on a terminal once the work has taken a second.
-struct Progress {
-    bar: ProgressBar,
-    started: Instant,
-}
-
-impl Progress {
-    fn new(files: &[PathBuf]) -> Self {
-        let total =
-            files.iter().filter_map(|path| fs::metadata(path).ok()).map(|metadata| metadata.len()).sum();
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes}, {eta} left") {
-            bar.set_style(style);
-        }
-        Self { bar, started: Instant::now() }
-    }
-
-    fn advance(&self, bytes: u64) {
-        let due = self.bar.is_hidden() && self.started.elapsed() > Duration::from_secs(1);
-        if due && io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.inc(bytes);
-    }
-
-    fn suspended<T>(&self, print: impl FnOnce() -> T) -> T {
-        self.bar.suspend(print)
-    }
-
-    fn finish(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-struct Counted<'a> {
-    inner: Box<dyn Read>,
-    progress: &'a Progress,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.progress.advance(count as u64);
-        Ok(count)
-    }
 }

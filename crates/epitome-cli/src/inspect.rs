@@ -68,16 +68,17 @@ pub(crate) fn run(arguments: &Inspect, settings: &Settings) -> anyhow::Result<()
     let work = |path: &std::path::Path, transcript| {
         Ok(inspect(&Session::new(path, transcript, model, settings), settings))
     };
+    let sources = input::sources(&arguments.input)?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        return input::each_session(&arguments.input, work, |_, item| {
+        return input::each_session(&arguments.input, &sources, work, |_, item| {
             let Item::Session(inspection) = item else { return Ok(()) };
             serde_json::to_writer(&mut out, &inspection)?;
             Ok(writeln!(out)?)
         });
     }
     let mut sessions = Sessions::default();
-    let outcome = input::each_session(&arguments.input, work, |_, item| {
+    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
         if let Item::Session(inspection) = item {
             sessions.add(inspection);
         }
@@ -111,7 +112,7 @@ fn inspect(session: &Session, settings: &Settings) -> Inspection {
         system_and_tools: session.fixed.tokens,
         threads: transcript.threads.len(),
         compactions: transcript.compactions.len(),
-        damaged_lines: transcript.damage.iter().map(ToString::to_string).collect(),
+        damaged_lines: session.damaged(),
         warnings: session.warnings(),
         pruning: Saving {
             steps: steps.before.tokens - steps.after.tokens,

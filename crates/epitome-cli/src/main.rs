@@ -1,17 +1,20 @@
 //! The `epitome` command: reads arguments and files, calls the libraries, prints. It decides nothing itself.
 
 mod args;
+mod changes;
 mod compact;
 mod count;
 mod eval;
 mod fail;
 mod input;
 mod inspect;
+mod ordered;
 mod print;
+mod progress;
 mod session;
 mod settings;
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -22,7 +25,8 @@ use crate::settings::Settings;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     start_log(cli.log);
-    match run(&cli) {
+    // What is still buffered must be on its way before we say that all went well.
+    match run(&cli).and_then(|()| Ok(io::stdout().flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if reader_went_away(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -53,5 +57,9 @@ fn start_log(how: Option<Log>) {
 
 // `epitome inspect … | head` closes the pipe early; that is the reader's choice, not a failure.
 fn reader_went_away(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    let kind = match error.downcast_ref::<serde_json::Error>() {
+        Some(error) => error.io_error_kind(),
+        None => error.downcast_ref::<io::Error>().map(io::Error::kind),
+    };
+    kind == Some(ErrorKind::BrokenPipe)
 }

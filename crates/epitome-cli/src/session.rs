@@ -1,18 +1,16 @@
-//! A transcript made ready for decisions: its messages outlined, its threads as paths, pruning carried out on its text.
+//! A transcript made ready for decisions: its messages outlined, its threads as paths, its model found.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use epitome_core::calibrate::{Calibration, Gauge};
 use epitome_core::models::{Model, ThinkingBinding, Warning, WindowGuard};
-use epitome_core::prune::{self, BlockEdit, Budget, Change, MessageSizes, Plan, Size, ThinkingRule};
+use epitome_core::prune::{self, Budget, MessageSizes, Plan, Size, ThinkingRule};
 use epitome_core::tokens::Counter;
-use epitome_core::{Entry, Message, Outline, Role, Tokens};
+use epitome_core::{Block, Entry, Message, Outline, Role, Tokens};
 use epitome_wire::check::{self, Severity, Violation};
-use epitome_wire::files::{FileError, Format, Thread, ThreadKind, Transcript};
-use epitome_wire::{Edit, Edits};
+use epitome_wire::files::{Format, Thread, ThreadKind, Transcript};
 
 use crate::settings::Settings;
 
@@ -26,6 +24,8 @@ pub(crate) struct Session {
     pub(crate) model: Model,
     /// Whether any model was named.
     pub(crate) names_model: bool,
+    /// Whether the user asked for that model, so that amounts are meant in its tokens.
+    asks_for_model: bool,
     /// What had to be assumed of it.
     warning: Option<Warning>,
     /// The system prompt and the tools, which stand outside the messages.
@@ -39,9 +39,9 @@ pub(crate) struct Session {
 impl Session {
     /// Outlines a transcript's messages.
     pub(crate) fn new(path: &Path, transcript: Transcript, model: Option<&str>, settings: &Settings) -> Self {
-        let named =
-            transcript.main().iter().rev().find_map(|at| transcript.messages[*at].meta.model.as_deref());
-        let named = model.or(named);
+        let replied =
+            || transcript.main().iter().rev().find_map(|at| transcript.messages[*at].meta.model.as_deref());
+        let named = model.or(transcript.model.as_deref()).or_else(replied);
         let found = settings.models.get(named.unwrap_or_default());
         let counter = found.model.counter();
         let outline = |(message, layout): (&Message, &epitome_wire::Layout)| {
@@ -51,7 +51,7 @@ impl Session {
         let outlines: Vec<_> = transcript.messages.iter().zip(&transcript.layouts).map(outline).collect();
         let system = transcript.system.as_ref().map_or(Tokens::ZERO, |system| counter.message(system));
         let tools = transcript.tools.as_ref().map_or("", |tools| tools.as_str());
-        let fixed = Size { tokens: system + counter.text(tools), bytes: tools.len() };
+        let fixed = Size { tokens: system + counter.text(tools), bytes: bytes_beside(&transcript) };
         let name = match &transcript.id {
             Some(id) if transcript.format == Format::Conversations => format!("{}#{id}", path.display()),
             _ => path.display().to_string(),
@@ -61,7 +61,20 @@ impl Session {
         let ratio = model
             .map_or_else(|| learned_ratio(&transcript, &outlines), |_| None)
             .unwrap_or(found.model.start.ratio);
-        Self { name, model: found.model, names_model, warning, fixed, outlines, counter, ratio, transcript }
+        let asks_for_model = model.is_some();
+        let model = found.model;
+        Self {
+            name,
+            model,
+            names_model,
+            asks_for_model,
+            warning,
+            fixed,
+            outlines,
+            counter,
+            ratio,
+            transcript,
+        }
     }
 
     /// The messages that a thread is made of, outlined.
@@ -81,6 +94,32 @@ impl Session {
     /// How many of the model's own tokens this many of ours are, where a model is named.
     pub(crate) fn model_tokens(&self, tokens: Tokens) -> Option<Tokens> {
         self.names_model.then(|| Tokens((tokens.0 as f64 * self.ratio).round() as u64))
+    }
+
+    /// A budget of the user's in our tokens: it is meant in those of the model that was asked for, if one was.
+    pub(crate) fn budget(&self, budget: Tokens) -> Tokens {
+        if self.asks_for_model { Tokens((budget.0 as f64 / self.ratio) as u64) } else { budget }
+    }
+
+    /// So many of our tokens in the unit of the user's budgets, and the name of that unit.
+    pub(crate) fn in_budget_unit(&self, tokens: Tokens) -> (Tokens, &str) {
+        if !self.asks_for_model {
+            return (tokens, "o200k");
+        }
+        (Tokens((tokens.0 as f64 * self.ratio).ceil() as u64), &self.model.id)
+    }
+
+    /// Whether the model's thinking is bound to what stands before it.
+    pub(crate) fn thinking_rule(&self) -> ThinkingRule {
+        match self.model.thinking {
+            ThinkingBinding::Prefix if self.names_model => ThinkingRule::Bound,
+            _ => ThinkingRule::Free,
+        }
+    }
+
+    /// What could not be read.
+    pub(crate) fn damaged(&self) -> Vec<String> {
+        self.transcript.damage.iter().map(ToString::to_string).collect()
     }
 
     /// What the user should know of the model: that it is unknown, or that its window is small.
@@ -137,16 +176,7 @@ impl Session {
         budget: Budget,
     ) -> Plan {
         let mut sizes = MessageSizes::new(messages, |text: &str| self.counter.text(text));
-        let thinking = match self.model.thinking {
-            ThinkingBinding::Prefix if self.names_model => ThinkingRule::Bound,
-            _ => ThinkingRule::Free,
-        };
-        prune::plan(path, &settings.values.prune, budget, &mut sizes, thinking)
-    }
-
-    /// The transcript's text with these changes, in its own format.
-    pub(crate) fn rewrite(&self, changes: &Changes) -> Result<String, FileError> {
-        self.transcript.rewrite(&changes.edits, &changes.removed)
+        prune::plan(path, &settings.values.prune, budget, &mut sizes, self.thinking_rule())
     }
 }
 
@@ -171,62 +201,17 @@ fn learned_ratio(transcript: &Transcript, outlines: &[Arc<Outline>]) -> Option<f
     last.map(|model| calibration.of(model).ratio())
 }
 
-/// Changes to the messages of a transcript, by their numbers in it.
-#[derive(Default)]
-pub(crate) struct Changes {
-    edits: BTreeMap<usize, Edits>,
-    removed: BTreeSet<usize>,
-}
-
-impl Changes {
-    /// Leaves messages out.
-    pub(crate) fn remove(&mut self, messages: impl IntoIterator<Item = usize>) {
-        self.removed.extend(messages);
+// What is sent beside the messages. All of a request body is sent; of a session's log only the system prompt and the tools.
+fn bytes_beside(transcript: &Transcript) -> usize {
+    let is_body = matches!(
+        transcript.format,
+        Format::Anthropic | Format::Chat | Format::Responses | Format::Messages | Format::Conversations
+    );
+    if is_body {
+        let records = transcript.layouts.iter().flat_map(|layout| &layout.records);
+        return transcript.text.len().saturating_sub(records.map(|record| record.len()).sum());
     }
-
-    /// Takes over what a plan changes in a thread; what a branch shares with the main thread is the main thread's to change.
-    pub(crate) fn prune(
-        &mut self,
-        session: &Session,
-        thread: &Thread,
-        plan: &Plan,
-        path: &[Entry],
-        messages: &[Message],
-    ) {
-        let numbers = session.transcript.path(thread);
-        let own: BTreeSet<usize> = thread.messages.iter().copied().collect();
-        let text = |message: usize, block: usize| prune::text_of(messages.get(message)?.blocks.get(block)?);
-        for (at, change) in prune::edits(plan, path, text) {
-            let Some(number) = numbers.get(at).copied().filter(|number| own.contains(number)) else {
-                continue;
-            };
-            let blocks = messages[at].blocks.len();
-            match change {
-                Change::Edit(edits) => {
-                    let edits = edits.into_iter().map(|(block, edit)| (block, splice(edit)));
-                    self.edits.insert(number, edits.collect());
-                }
-                Change::Drop => {
-                    self.removed.insert(number);
-                }
-                Change::Replace(_) => {
-                    let rest = (1..blocks).map(|block| (block, Edit::Remove));
-                    self.edits.insert(
-                        number,
-                        [(0, Edit::Become(prune::THINKING_REMOVED.to_owned()))]
-                            .into_iter()
-                            .chain(rest)
-                            .collect(),
-                    );
-                }
-            }
-        }
-    }
-}
-
-fn splice(edit: BlockEdit) -> Edit {
-    match edit {
-        BlockEdit::Text(text) => Edit::Text(text),
-        BlockEdit::Remove => Edit::Remove,
-    }
+    let text = |block: &Block| prune::text_of(block).map_or(0, |text| prune::json_bytes(&text));
+    let system = transcript.system.iter().flat_map(|system| &system.blocks).map(text).sum::<usize>();
+    system + transcript.tools.as_ref().map_or(0, |tools| tools.as_str().len())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
@@ -13,8 +14,18 @@ use crate::fail::{failure, misuse};
 const FILE: &str = "epitome.toml";
 const PREFIX: &str = "EPITOME_";
 
-/// Variables of the command itself and of the test command, which are no settings.
-const NOT_SETTINGS: [&str; 5] = ["CONFIG", "LOG", "TRANSCRIPTS", "FUZZ_SECONDS", "WRITE"];
+/// Variables of the command itself, of the proxy and of the test command, which are no settings.
+const NOT_SETTINGS: [&str; 9] = [
+    "CONFIG",
+    "LOG",
+    "LISTEN",
+    "ANTHROPIC_UPSTREAM",
+    "OPENAI_UPSTREAM",
+    "DB",
+    "TRANSCRIPTS",
+    "FUZZ_SECONDS",
+    "WRITE",
+];
 
 const HINT: &str = "docs/settings.md lists every setting";
 
@@ -32,7 +43,7 @@ impl Settings {
     pub(crate) fn layered(config: Option<&Path>, flags: &[String]) -> anyhow::Result<Self> {
         let mut settings = Self { values: Values::default(), models: ModelTable::default() };
         settings.read_file(config)?;
-        settings.read_environment(env::vars())?;
+        settings.read_environment(env::vars_os())?;
         for flag in flags {
             let Some((name, value)) = flag.split_once('=') else {
                 return Err(misuse(format!("--set {flag} has no value"), "write --set name=value"));
@@ -82,12 +93,18 @@ impl Settings {
         Ok(())
     }
 
-    fn read_environment(&mut self, variables: impl Iterator<Item = (String, String)>) -> anyhow::Result<()> {
+    fn read_environment(
+        &mut self,
+        variables: impl Iterator<Item = (OsString, OsString)>,
+    ) -> anyhow::Result<()> {
         for (name, value) in variables {
+            // Names and values may be any bytes; what is not ours is not looked at.
+            let name = name.to_string_lossy();
             let Some(setting) = name.strip_prefix(PREFIX) else { continue };
             if NOT_SETTINGS.contains(&setting) {
                 continue;
             }
+            let value = value.to_string_lossy();
             let set = settings::apply(&mut self.values, &setting.to_lowercase(), &value);
             set.map_err(|error| misuse(format!("{name}={value}: {error}"), HINT))?;
         }

@@ -1,113 +1,162 @@
-//! Where a compacted session goes: nowhere until it is whole.
+//! Writing results: nothing appears until it is whole.
 
-use std::fs::File;
-use std::io::{self, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
 
 use anyhow::Context;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
-use crate::args::Compact;
-use crate::fail::failure;
+use super::target::{Target, Targets, cannot_write};
 
 /// Collects the sessions of one file at a time and puts them in place when the file is done.
 ///
 /// Everything goes to a temporary file first, so that a failure half-way leaves no half-written output, neither in a file
 /// nor in a pipe.
 pub(super) struct Output<'a> {
-    arguments: &'a Compact,
+    targets: &'a Targets,
     open: Option<Spool>,
 }
 
+/// What is written but not yet in place.
 enum Spool {
-    /// For stdout.
+    /// Without a name, to be copied.
     Hidden(File),
     /// Beside the file it will become.
-    Beside(NamedTempFile, PathBuf),
+    Beside(NamedTempFile),
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn new(arguments: &'a Compact) -> Self {
-        Self { arguments, open: None }
+    pub(super) fn new(targets: &'a Targets) -> Self {
+        Self { targets, open: None }
     }
 
     /// Adds a session of `source`.
     pub(super) fn write(&mut self, source: &Path, text: &str) -> anyhow::Result<()> {
-        if self.open.is_none() {
-            self.open = Some(self.spool(source)?);
+        let target = self.targets.of(source);
+        if matches!(target, Target::Nowhere) {
+            return Ok(());
         }
-        match &mut self.open {
-            Some(Spool::Hidden(file)) => file.write_all(text.as_bytes())?,
-            Some(Spool::Beside(file, _)) => file.write_all(text.as_bytes())?,
-            None => {}
-        }
-        Ok(())
+        let spool = match self.open.take() {
+            Some(spool) => spool,
+            None => Spool::new(target)?,
+        };
+        self.open.insert(spool).add(target, text.as_bytes())
     }
 
     /// Puts what was written of `source` in place.
     pub(super) fn finish(&mut self, source: &Path) -> anyhow::Result<()> {
-        match self.open.take() {
-            None => Ok(()),
-            Some(Spool::Hidden(_)) if self.arguments.json => Ok(()),
-            Some(Spool::Hidden(mut file)) => {
-                file.rewind()?;
-                io::copy(&mut file, &mut io::stdout().lock())?;
-                Ok(())
-            }
-            Some(Spool::Beside(file, path)) => place(file, &path)
-                .with_context(|| format!("cannot write what became of {}", source.display())),
-        }
+        self.open.take().map_or(Ok(()), |spool| spool.place(self.targets.of(source)))
     }
 
-    /// Forgets what was written of `source`.
-    pub(super) fn discard(&mut self, _source: &Path) -> anyhow::Result<()> {
+    /// Forgets what was written of the source at hand.
+    pub(super) fn discard(&mut self) {
         self.open = None;
-        Ok(())
     }
+}
 
-    fn spool(&self, source: &Path) -> anyhow::Result<Spool> {
-        let Some(output) = &self.arguments.output else {
+/// Writes all of a target at once.
+pub(super) fn write(target: &Target, content: &[u8]) -> anyhow::Result<()> {
+    if matches!(target, Target::Nowhere) {
+        return Ok(());
+    }
+    let mut spool = Spool::new(target)?;
+    spool.add(target, content)?;
+    spool.place(target)
+}
+
+impl Spool {
+    fn new(target: &Target) -> anyhow::Result<Self> {
+        let Target::File { path, old } = target else {
             return Ok(Spool::Hidden(tempfile::tempfile().context("cannot make a temporary file")?));
         };
-        let name = source.file_name().filter(|_| output.is_dir());
-        let path = name.map_or_else(|| output.clone(), |name| output.join(name));
-        if path.exists() && source.exists() && path.canonicalize()? == source.canonicalize()? {
-            let hint = "write somewhere else, then move it over the original once you have looked at it";
-            return Err(failure(
-                format!("{} would be overwritten by its own compaction", path.display()),
-                hint,
-            ));
+        Ok(Spool::Beside(beside(path, old.as_ref()).map_err(|error| cannot_write(path, &error))?))
+    }
+
+    fn add(&mut self, target: &Target, bytes: &[u8]) -> anyhow::Result<()> {
+        match (self, target) {
+            (Spool::Beside(file), Target::File { path, .. }) => {
+                file.write_all(bytes).map_err(|error| cannot_write(path, &error))
+            }
+            (Spool::Beside(file), _) => Ok(file.write_all(bytes)?),
+            (Spool::Hidden(file), _) => file.write_all(bytes).context("cannot write a temporary file"),
         }
-        Ok(Spool::Beside(beside(&path)?, path))
+    }
+
+    fn place(self, target: &Target) -> anyhow::Result<()> {
+        match (self, target) {
+            (Spool::Beside(file), Target::File { path, old }) => {
+                persist(file, path, old.as_ref()).map_err(|error| cannot_write(path, &error))
+            }
+            (Spool::Hidden(file), Target::Stream(path)) => {
+                pour(file, path).map_err(|error| cannot_write(path, &error))
+            }
+            (Spool::Hidden(mut file), Target::Stdout) => {
+                file.rewind()?;
+                let mut out = io::stdout().lock();
+                io::copy(&mut file, &mut out)?;
+                // What stays in the buffer could fail when nobody is left to tell.
+                Ok(out.flush()?)
+            }
+            _ => Ok(()),
+        }
     }
 }
 
-/// Writes a file whole or not at all.
-pub(super) fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
-    let mut file = beside(path)?;
-    file.write_all(content)?;
-    place(file, path)
+// A file that will be renamed to `path`, as open to others as `path` is or as new files are.
+fn beside(path: &Path, old: Option<&Metadata>) -> io::Result<NamedTempFile> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".epitome-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Of a new file the umask takes away what it takes from all new files.
+        let open_to_all = || fs::Permissions::from_mode(0o666);
+        builder.permissions(old.map_or_else(open_to_all, Metadata::permissions));
+    }
+    let file = builder.tempfile_in(folder)?;
+    if let Some(old) = old {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            // Only root can give files away; for everyone else it stays as it is.
+            let _ = fchown(file.as_file(), Some(old.uid()), Some(old.gid()));
+        }
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    Ok(file)
 }
 
-fn beside(path: &Path) -> anyhow::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = |error: io::Error| {
-        failure(format!("cannot write to {}: {error}", folder.display()), "check that the folder exists")
-    };
-    NamedTempFile::new_in(folder).map_err(cannot)
-}
-
-fn place(mut file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
-    if path.extension().is_some_and(|extension| extension == "gz") {
-        let mut packed = GzEncoder::new(beside(path)?, Compression::default());
+fn persist(mut file: NamedTempFile, path: &Path, old: Option<&Metadata>) -> io::Result<()> {
+    if is_gzip(path) {
         file.rewind()?;
-        io::copy(&mut file, &mut packed)?;
-        file = packed.finish()?;
+        let mut packed = beside(path, old)?;
+        pack(&mut file, &mut packed)?;
+        file = packed;
     }
     file.flush()?;
-    file.persist(path)
-        .map_err(|error| failure(format!("cannot write {}: {}", path.display(), error.error), ""))?;
-    Ok(())
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn pour(mut file: File, path: &Path) -> io::Result<()> {
+    file.rewind()?;
+    let mut stream = OpenOptions::new().write(true).open(path)?;
+    match is_gzip(path) {
+        true => pack(&mut file, &mut stream),
+        false => io::copy(&mut file, &mut stream).map(drop),
+    }
+}
+
+fn pack(from: &mut impl Read, to: &mut impl Write) -> io::Result<()> {
+    let mut packed = GzEncoder::new(to, Compression::default());
+    io::copy(from, &mut packed)?;
+    packed.finish().map(drop)
+}
+
+fn is_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
 }

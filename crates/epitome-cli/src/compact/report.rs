@@ -1,14 +1,16 @@
 //! What a compaction did, for a person on stderr and for a program as JSON.
 
-use std::ops::Range;
-
-use epitome_core::prune::{Budget, Plan, PruneMode, Size, Step};
-use epitome_core::{Entry, Tokens};
+use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
+use epitome_core::{Entry, Role, Tokens};
+use epitome_wire::check::{self, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
 
 use crate::args::{Compact, Strategy};
-use crate::print::{BAD, FAINT, GOOD, HEADING, WARN, bytes, grouped, paint, percent, plural};
+use crate::changes::ThreadChange;
+use crate::print::{
+    BAD, FAINT, GOOD, HEADING, WARN, bytes, grouped, paint, percent, plural, say, say_damage,
+};
 use crate::session::Session;
 use crate::settings::Settings;
 
@@ -27,6 +29,8 @@ pub(super) struct Report {
     bytes_after: usize,
     system_and_tools: Tokens,
     budget: Option<Tokens>,
+    /// What the budget and the shortfall count: o200k tokens, or those of the model that was asked for.
+    budget_unit: String,
     max_bytes: Option<usize>,
     /// By how much the main thread still exceeds its budget.
     shortfall: Size,
@@ -36,21 +40,23 @@ pub(super) struct Report {
     truncated: usize,
     thinking_removed: usize,
     dropped: usize,
-    /// What could go as well, kept to spare the provider's cache.
+    /// What could go from the main thread as well, kept to spare the provider's cache.
     held_back: Tokens,
     steps: Vec<Step>,
     problems_before: usize,
     problems_after: usize,
+    /// What could not be read, and was left as it is.
+    damaged: Vec<String>,
     #[serde(skip)]
     notes: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn new(session: &Session, strategy: Strategy, budget: Budget) -> Self {
+    pub(super) fn new(session: &Session, arguments: &Compact, budget: Option<Tokens>) -> Self {
         Self {
             session: session.name.clone(),
             format: session.transcript.format.to_string(),
-            strategy: match strategy {
+            strategy: match arguments.strategy {
                 Strategy::Prune => "prune",
                 Strategy::None => "none",
             },
@@ -61,8 +67,9 @@ impl Report {
             bytes_before: session.transcript.text.len(),
             bytes_after: 0,
             system_and_tools: session.fixed.tokens,
-            budget: budget.tokens,
-            max_bytes: budget.bytes,
+            budget,
+            budget_unit: session.in_budget_unit(Tokens::ZERO).1.to_owned(),
+            max_bytes: arguments.max_bytes,
             shortfall: Size::default(),
             trimmed: 0,
             cleared: 0,
@@ -74,43 +81,35 @@ impl Report {
             steps: Vec::new(),
             problems_before: 0,
             problems_after: 0,
+            damaged: session.damaged(),
             notes: Vec::new(),
         }
     }
 
-    /// Takes in what was pruned from a thread.
-    pub(super) fn pruned(&mut self, thread: &Thread, plan: &Plan, settings: &Settings) {
-        self.trimmed += plan.soft;
-        self.cleared += plan.hard;
-        self.capped += plan.capped;
-        self.truncated += plan.truncated;
-        self.thinking_removed += plan.unthought;
-        self.held_back += plan.held_back;
-        if thread.kind == ThreadKind::Main {
-            self.shortfall = plan.shortfall;
-            self.steps.clone_from(&plan.steps);
-            if plan.held_back > Tokens::ZERO && settings.values.prune.prune_mode == PruneMode::Steps {
-                self.notes.push(format!(
-                    "{} tokens more could go; held back to spare the provider's cache (a step takes {}; --set prune_mode=every-call takes all)",
-                    grouped(plan.held_back.0),
-                    grouped(settings.values.prune.clear_at_least.0),
-                ));
-            }
+    /// Takes in what becomes of a thread.
+    pub(super) fn take_in(&mut self, change: &ThreadChange<'_>, settings: &Settings) {
+        self.trimmed += change.count(Rule::SoftTrim);
+        self.cleared += change.count(Rule::HardClear);
+        self.capped += change.count(Rule::Cap);
+        self.truncated += change.count(Rule::LongText);
+        self.thinking_removed += change.count(Rule::BoundThinking);
+        self.dropped += change.dropped.len();
+        if change.thread.kind != ThreadKind::Main {
+            return;
         }
-    }
-
-    /// Takes in which messages of a thread were left out.
-    pub(super) fn trimmed(
-        &mut self,
-        thread: &Thread,
-        path: &[Entry],
-        dropped: Range<usize>,
-        settings: &Settings,
-    ) {
-        self.dropped += dropped.len();
-        let most = settings.values.max_conversation_messages;
-        let left = path.len() - dropped.len();
-        if thread.kind == ThreadKind::Main && left > most {
+        let plan = &change.plan;
+        self.held_back = plan.held_back;
+        self.steps.clone_from(&plan.steps);
+        if plan.held_back > Tokens::ZERO && settings.values.prune.prune_mode == PruneMode::Steps {
+            self.notes.push(format!(
+                "{} tokens more could go; held back to spare the provider's cache (a step takes {}; --set prune_mode=every-call takes all)",
+                grouped(plan.held_back.0),
+                grouped(settings.values.prune.clear_at_least.0),
+            ));
+        }
+        let (left, most) =
+            (change.path.len() - change.dropped.len(), settings.values.max_conversation_messages);
+        if self.strategy == "none" && left > most {
             self.notes.push(format!("{left} messages remain, more than max_conversation_messages ({most}): no plain user message stands in between to start from"));
         }
     }
@@ -122,6 +121,7 @@ impl Report {
         text: &str,
         arguments: &Compact,
         settings: &Settings,
+        budget: Budget,
     ) -> anyhow::Result<()> {
         let options = ReadOptions {
             format: Some(session.transcript.format),
@@ -149,19 +149,16 @@ impl Report {
                 .map(|thread| side.violations(&side.messages(thread)).len())
                 .sum();
         }
-        if self.strategy == "none"
-            && let (Some(budget), Some(main)) = (self.budget, after.main())
-        {
-            let size: Tokens = after.path(main).iter().map(|entry| entry.outline.tokens).sum();
-            self.shortfall.tokens = size - budget;
-        }
+        self.problems_after += broken_by_rewriting(session, &after);
+        self.shortfall = shortfall(&after, budget);
+        self.shortfall.tokens = session.in_budget_unit(self.shortfall.tokens).0;
         Ok(())
     }
 
     /// Prints it for a person, on stderr.
-    pub(super) fn print(&self) -> anyhow::Result<()> {
+    pub(super) fn print(&self) {
         let saved = percent((self.tokens_before - self.tokens_after).0, self.tokens_before.0);
-        anstream::eprintln!(
+        say(format_args!(
             "{} {} → {} tokens ({} saved) · {} → {}",
             paint(HEADING, format!("{}:", self.session)),
             grouped(self.tokens_before.0),
@@ -169,7 +166,7 @@ impl Report {
             paint(GOOD, saved),
             bytes(self.bytes_before as u64),
             bytes(self.bytes_after as u64),
-        );
+        ));
         let parts = [
             (self.cleared, "cleared"),
             (self.trimmed, "trimmed"),
@@ -184,45 +181,81 @@ impl Report {
             .map(|(count, what)| format!("{} {what}", grouped(*count as u64)))
             .collect();
         if !parts.is_empty() {
-            anstream::eprintln!("  {}", parts.join(", "));
+            say(format_args!("  {}", parts.join(", ")));
         }
         for note in &self.notes {
-            anstream::eprintln!("  {}", paint(FAINT, note));
+            say(format_args!("  {}", paint(FAINT, note)));
         }
         if self.shortfall.tokens > Tokens::ZERO {
             let budget = self.budget.map_or(0, |budget| budget.0);
-            anstream::eprintln!(
-                "  {} {} tokens over the budget of {}: {} alone cannot do more",
+            let unit = match self.budget_unit.as_str() {
+                "o200k" => String::new(),
+                model => format!("{model} "),
+            };
+            say(format_args!(
+                "  {} {} {}tokens over the budget of {}: {} alone cannot do more",
                 paint(WARN, "short:"),
                 grouped(self.shortfall.tokens.0),
+                unit,
                 grouped(budget),
                 self.strategy
-            );
+            ));
         }
         if self.shortfall.bytes > 0 {
             let budget = self.max_bytes.unwrap_or(0);
-            anstream::eprintln!(
+            say(format_args!(
                 "  {} {} over the limit of {}",
                 paint(WARN, "short:"),
                 bytes(self.shortfall.bytes as u64),
                 bytes(budget as u64)
-            );
+            ));
         }
+        say_damage(&self.session, &self.damaged);
         match (self.problems_before, self.problems_after) {
             (0, 0) => {}
             (before, after) if after <= before => {
-                anstream::eprintln!(
+                say(format_args!(
                     "  {} before and after; epitome inspect names them",
                     plural(after, "validity problem")
-                );
+                ));
             }
             (before, after) => {
-                anstream::eprintln!(
+                say(format_args!(
                     "  {} {before} validity problems became {after}; please report this",
                     paint(BAD, "bug:")
-                );
+                ));
             }
         }
-        Ok(())
+    }
+}
+
+// What changing the messages broke: rules about history that was sent before.
+fn broken_by_rewriting(before: &Session, after: &Session) -> usize {
+    let same = |old: &Thread, new: &Thread| {
+        old.kind == new.kind && (old.kind == ThreadKind::Main || old.id == new.id)
+    };
+    let count = |old: &Thread| {
+        let Some(new) = after.transcript.threads.iter().find(|new| same(old, new)) else { return 0 };
+        let found = check_rewrite(before.transcript.dialect, &before.messages(old), &after.messages(new));
+        // Only where thinking is bound does it matter what was changed before it.
+        let is_free = before.thinking_rule() == ThinkingRule::Free;
+        found
+            .iter()
+            .filter(|violation| !(is_free && violation.rule == check::Rule::ThinkingBehindEditedPrefix))
+            .count()
+    };
+    before.transcript.threads.iter().map(count).sum()
+}
+
+// By how much the main thread exceeds the budget.
+fn shortfall(session: &Session, budget: Budget) -> Size {
+    let Some(main) = session.main() else { return Size::default() };
+    let leading = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);
+    let path = session.path(main);
+    let bytes = path.iter().map(|entry| entry.outline.bytes).sum::<usize>() + session.fixed.bytes;
+    let tokens: Tokens = path.iter().skip_while(leading).map(|entry| entry.outline.tokens).sum();
+    Size {
+        tokens: budget.tokens.map_or(Tokens::ZERO, |most| tokens - most),
+        bytes: budget.bytes.map_or(0, |most| bytes.saturating_sub(most)),
     }
 }

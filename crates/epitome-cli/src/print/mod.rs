@@ -8,6 +8,8 @@ pub(crate) use chart::growth;
 pub(crate) use number::{bytes, grouped, percent, plural};
 pub(crate) use table::{Align, Table};
 
+use std::io::Write;
+
 use anstyle::{AnsiColor, Style};
 
 /// Headings.
@@ -25,3 +27,21 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
+
+/// Says a line on stderr. Nobody may be listening there; that is no reason to fail.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{line}");
+}
+
+/// Says what could not be read of a session.
+pub(crate) fn say_damage(session: &str, damaged: &[String]) {
+    for damage in damaged.iter().take(DAMAGE_SHOWN) {
+        say(format_args!("{} {session}: {damage}", paint(WARN, "damaged:")));
+    }
+    if let Some(more) = damaged.len().checked_sub(DAMAGE_SHOWN).filter(|more| *more > 0) {
+        say(format_args!("{} {session}: {} more", paint(WARN, "damaged:"), plural(more, "place")));
+    }
+}
+
+/// How many damaged places of a session are named.
+const DAMAGE_SHOWN: usize = 10;

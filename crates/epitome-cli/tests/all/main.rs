@@ -3,10 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bad_input;
+mod bodies;
 mod compact;
 mod count_and_eval;
 mod documents;
 mod inspect;
+mod output;
+mod piped;
 mod run;
 mod settings;
+mod threads;
 mod workspace;

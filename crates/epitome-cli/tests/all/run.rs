@@ -39,7 +39,8 @@ impl Ran {
 /// The command, far from any settings of whoever runs the tests.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_epitome"));
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("EPITOME_")) {
+    let ours = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b"EPITOME_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
     command.args(arguments).current_dir(std::env::temp_dir()).stdin(Stdio::null());

@@ -17,6 +17,7 @@ use crate::{
 #[derive(Default)]
 pub(super) struct Assembly {
     pub(super) id: Option<String>,
+    pub(super) model: Option<String>,
     pub(super) system: Option<Message>,
     pub(super) tools: Option<RawJson>,
     pub(super) records: Vec<Record>,
@@ -105,6 +106,7 @@ impl Assembly {
             id: self.id,
             format,
             dialect,
+            model: self.model,
             text,
             system: self.system,
             tools: self.tools,

@@ -1,5 +1,7 @@
 //! Request bodies, lists of messages, and lines of either: files whose messages are those of a dialect.
 
+use std::borrow::Cow;
+
 use epitome_core::{Message, Role};
 
 use super::assembly::Assembly;
@@ -121,9 +123,11 @@ fn message(
     Ok(())
 }
 
-// What stands beside the messages: the id, the system prompt and the tools.
+// What stands beside the messages: the id, the model, the system prompt and the tools.
 fn outside(text: &str, object: &Object<'_>, assembly: &mut Assembly) {
-    assembly.id = object.get("id").and_then(|id| id.string().ok().flatten()).map(|id| id.into_owned());
+    let string = |key| object.get(key)?.string().ok().flatten().map(Cow::into_owned);
+    assembly.id = string("id");
+    assembly.model = string("model");
     assembly.tools = object.get("tools").filter(|tools| !tools.is_null()).map(|tools| tools.raw_json());
     let system =
         object.get("system").or_else(|| object.get("instructions")).filter(|system| !system.is_null());

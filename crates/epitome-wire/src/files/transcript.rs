@@ -21,6 +21,8 @@ pub struct Transcript {
     /// Tools with a message format of their own are counted with the dialect of the same shape: pi and
     /// SWE-agent, which give each tool result a message of its own, with [`Dialect::Chat`].
     pub dialect: Dialect,
+    /// The model that a request body asks for; sessions of other tools name theirs in each reply's meta data.
+    pub model: Option<String>,
     /// The part of the file that is this transcript, byte for byte.
     pub text: String,
     /// The system prompt, where it stands outside the messages.
