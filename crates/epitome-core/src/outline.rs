@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::hash::RecallId;
 use crate::message::{Block, BlockKind, Message, Role, ToolResult, ToolUse};
-use crate::prune::{Outcome, Pruned, TextFacts, read_text};
+use crate::prune::{Outcome, Pruned, TextFacts, compact_bytes, read_text};
 use crate::tokens::{Counter, MESSAGE_OVERHEAD};
 use crate::units::{Chars, Time, Tokens};
 
@@ -31,6 +31,14 @@ impl Outline {
         let tokens = MESSAGE_OVERHEAD + blocks.iter().map(|block| block.tokens).sum();
         Self { role: message.role, tokens, bytes, blocks }
     }
+
+    /// The same, its blocks being written in so many bytes: escapes and spaces can double a text's length.
+    pub fn written_in(mut self, bytes: impl IntoIterator<Item = usize>) -> Self {
+        for (block, bytes) in self.blocks.iter_mut().zip(bytes) {
+            block.bytes = bytes;
+        }
+        self
+    }
 }
 
 /// What there is to know of a block without its text.
@@ -44,6 +52,8 @@ pub struct BlockOutline {
     pub tokens: Tokens,
     /// Its text's length: of a tool result all its texts, of a tool call name and arguments.
     pub chars: Chars,
+    /// Bytes on the wire of what pruning would replace: its text, of thinking the whole block.
+    pub bytes: usize,
     /// Whether it is an image or a document, or a tool result that contains anything but text.
     pub has_media: bool,
     /// Whether a tool reported failure.
@@ -64,6 +74,7 @@ impl BlockOutline {
             tool: None,
             tokens: counter.block(block),
             chars: Chars::ZERO,
+            bytes: compact_bytes(block),
             has_media: false,
             is_error: false,
             recall: None,

@@ -209,6 +209,7 @@ mod tests {
             tool: Some(ToolRef { id: id.to_owned(), name: call.then(|| format!("tool-{id}")) }),
             tokens: Tokens(1),
             chars: Chars(1),
+            bytes: 3,
             has_media: false,
             is_error: false,
             recall: None,

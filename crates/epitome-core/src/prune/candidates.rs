@@ -64,8 +64,8 @@ struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn new(subject: Subject<'a>, size: Size) -> Self {
-        Self { subject, size, capped: None, recent: None, old: None }
+    fn new(subject: Subject<'a>) -> Self {
+        Self { subject, size: subject.size(), capped: None, recent: None, old: None }
     }
 
     // Takes a mark if it makes the block smaller than it is by now.
@@ -107,7 +107,7 @@ impl<'a> Candidates<'a> {
         if outline.role == Role::Assistant {
             self.answering = false;
         }
-        self.take_texts(at, outline, sizes);
+        self.take_texts(at, outline);
         capped
     }
 
@@ -169,7 +169,7 @@ impl<'a> Candidates<'a> {
                 continue;
             }
             let subject = Subject { message: at, block, speaker, outline: content };
-            let mut result = Block::new(subject, sizes.now(&subject));
+            let mut result = Block::new(subject);
             if let Some(mark) = rules::cap(content, speaker, self.settings)
                 && let Some(gain) = result.shrink(mark, sizes)
             {
@@ -209,7 +209,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    fn take_texts(&mut self, at: usize, outline: &'a Outline, sizes: &mut dyn Sizes) {
+    fn take_texts(&mut self, at: usize, outline: &'a Outline) {
         let speaker = match outline.role {
             Role::User => "user",
             Role::Assistant => "assistant",
@@ -221,7 +221,7 @@ impl<'a> Candidates<'a> {
         for (block, content) in outline.blocks.iter().enumerate() {
             if content.kind == BlockKind::Text && rules::long_text(content, self.settings).is_some() {
                 let subject = Subject { message: at, block, speaker, outline: content };
-                self.texts.push(Block::new(subject, sizes.now(&subject)));
+                self.texts.push(Block::new(subject));
             }
         }
     }

@@ -8,12 +8,15 @@ use super::mark::{Mark, Marked};
 use super::plan::{Plan, is_only_thinking};
 use super::render::render;
 use crate::events;
-use crate::message::{Block, Message, Role};
+use crate::message::{Block, Message, RawJson, Role};
 use crate::outline::Entry;
 use crate::units::Tokens;
 
 /// What stands for a reply of nothing but thinking, where leaving it out would put two user messages side by side.
 pub const THINKING_REMOVED: &str = "[thinking removed]";
+
+/// The field that marks a cache breakpoint.
+pub const CACHE_CONTROL: &str = "cache_control";
 
 /// What becomes of one block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +127,7 @@ fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
     let blocks = message.blocks.iter().enumerate().filter_map(|(at, block)| {
         match edits.next_if(|(changed, _)| *changed == at).map(|(_, edit)| edit) {
             None => Some(block.clone()),
-            Some(BlockEdit::Text(text)) => Some(with_text(block, text)),
+            Some(BlockEdit::Text(text)) => Some(with_text(block, text, moved_breakpoint(message, at))),
             Some(BlockEdit::Remove) => None,
         }
     });
@@ -132,7 +135,7 @@ fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
     Message { blocks, meta: message.meta.clone(), extra: message.extra.clone(), role: message.role }
 }
 
-fn with_text(block: &Block, text: String) -> Block {
+fn with_text(block: &Block, text: String, breakpoint: Option<&(String, RawJson)>) -> Block {
     match block.clone() {
         Block::Text(mut old) => {
             old.text = text;
@@ -140,10 +143,28 @@ fn with_text(block: &Block, text: String) -> Block {
         }
         Block::ToolResult(mut result) => {
             result.content = vec![Block::text(text)];
+            result.extra.extend(breakpoint.cloned());
             Block::ToolResult(result)
         }
         other => other,
     }
+}
+
+/// The cache breakpoint that a tool result takes over from its content when that is replaced.
+///
+/// Only Anthropic knows breakpoints, and there results stand in the user's messages. One inside the content would
+/// go with it, and with it the provider's cache of all that stands before; a result that has its own keeps that.
+pub fn moved_breakpoint(message: &Message, block: usize) -> Option<&(String, RawJson)> {
+    let Some(Block::ToolResult(result)) = message.blocks.get(block) else { return None };
+    let is_breakpoint = |(key, _): &&(String, RawJson)| key == CACHE_CONTROL;
+    if message.role != Role::User || result.extra.iter().any(|field| is_breakpoint(&field)) {
+        return None;
+    }
+    let inner = result.content.iter().rev().filter_map(|inner| match inner {
+        Block::Text(text) => text.extra.iter().rev().find(is_breakpoint),
+        _ => None,
+    });
+    inner.into_iter().find(|(_, value)| value.as_str() != "null")
 }
 
 /// The text of a block that pruning can change: a text, or a tool result's joined texts.

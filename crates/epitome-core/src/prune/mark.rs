@@ -101,6 +101,11 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// The block as it is.
+    pub fn size(&self) -> Size {
+        Size { tokens: self.outline.tokens, bytes: self.outline.bytes }
+    }
+
     /// The block with a mark on it.
     pub(crate) fn marked(&self, mark: Mark, rule: Rule) -> Marked {
         Marked { message: self.message, block: self.block, mark, rule, speaker: self.speaker.to_owned() }
@@ -112,14 +117,11 @@ impl Subject<'_> {
     }
 }
 
-/// Tells the exact sizes of blocks, as they are and under a mark.
+/// Tells the exact sizes of blocks under a mark.
 ///
 /// The planner asks only for what a decision hangs on, and never twice for the same; an implementation
 /// that serves many requests caches by content.
 pub trait Sizes {
-    /// The block as it is.
-    fn now(&mut self, subject: &Subject<'_>) -> Size;
-
     /// The block under `mark`; never asked for [`Mark::Remove`].
     fn after(&mut self, subject: &Subject<'_>, mark: Mark) -> Size;
 }

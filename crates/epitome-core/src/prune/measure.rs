@@ -1,10 +1,10 @@
 //! Sizes of blocks under marks, measured on messages at hand.
 
-use super::edits::text_of;
+use super::edits::{moved_breakpoint, text_of};
 use super::facts::TextFacts;
 use super::mark::{Mark, Size, Sizes, Subject};
 use super::render::render;
-use crate::message::{Block, Message};
+use crate::message::{Block, Message, RawJson};
 use crate::units::Tokens;
 
 /// Measures blocks of `messages` with a function that counts a text's tokens.
@@ -26,26 +26,40 @@ impl<'m, F: FnMut(&str) -> Tokens> MessageSizes<'m, F> {
 }
 
 impl<F: FnMut(&str) -> Tokens> Sizes for MessageSizes<'_, F> {
-    fn now(&mut self, subject: &Subject<'_>) -> Size {
-        let bytes = self.block(subject).map_or(0, |block| match block {
-            Block::Thinking(thinking) => {
-                json_bytes(&thinking.text) + thinking.signature.as_deref().map_or(0, json_bytes)
-            }
-            Block::RedactedThinking(opaque) => opaque.raw.as_str().len(),
-            other => text_of(other).as_deref().map_or(0, json_bytes),
-        });
-        Size { tokens: subject.outline.tokens, bytes }
-    }
-
     fn after(&mut self, subject: &Subject<'_>, mark: Mark) -> Size {
         let rendered = self.block(subject).and_then(|block| {
             render(mark, &text_of(block)?, subject.speaker, &TextFacts::of(subject.outline)?)
         });
-        match rendered {
-            Some(text) => Size { tokens: (self.count)(&text), bytes: json_bytes(&text) },
-            None => self.now(subject),
-        }
+        let Some(text) = rendered else { return subject.size() };
+        let moved =
+            self.messages.get(subject.message).and_then(|message| moved_breakpoint(message, subject.block));
+        let bytes = json_bytes(&text) + moved.map_or(0, field_bytes);
+        Size { tokens: (self.count)(&text), bytes }
     }
+}
+
+/// The bytes of what pruning would replace in a block, where it is written without spaces and needless escapes.
+pub(crate) fn compact_bytes(block: &Block) -> usize {
+    let text = |block: &Block| text_of(block).as_deref().map_or(0, json_bytes);
+    match block {
+        Block::Thinking(thinking) => {
+            json_bytes(&thinking.text) + thinking.signature.as_deref().map_or(0, json_bytes)
+        }
+        Block::RedactedThinking(opaque) => opaque.raw.as_str().len(),
+        Block::ToolResult(result) => {
+            let inner = result.content.iter().filter_map(|inner| match inner {
+                Block::Text(text) => Some(&text.extra),
+                _ => None,
+            });
+            text(block) + inner.flatten().map(field_bytes).sum::<usize>()
+        }
+        other => text(other),
+    }
+}
+
+/// The length of a field in a JSON object, colon and comma included.
+pub fn field_bytes((key, value): &(String, RawJson)) -> usize {
+    json_bytes(key) + value.as_str().len() + 2
 }
 
 /// The length of `text` as a JSON string, quotes included.

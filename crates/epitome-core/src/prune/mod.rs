@@ -19,12 +19,15 @@ mod render;
 mod rules;
 mod settings;
 
-pub use edits::{BlockEdit, Change, THINKING_REMOVED, apply, edits, text_of};
+pub use edits::{
+    BlockEdit, CACHE_CONTROL, Change, THINKING_REMOVED, apply, edits, moved_breakpoint, text_of,
+};
 pub use error_tail::{LONGEST_ERROR_TAIL, Outcome};
 pub use facts::{TextFacts, read_text};
 pub use mark::{Mark, Marked, Rule, Size, Sizes, Subject};
 pub use marker::{CLEARED, Pruned, PrunedForm, TRUNCATED};
-pub use measure::{MessageSizes, json_bytes};
+pub(crate) use measure::compact_bytes;
+pub use measure::{MessageSizes, field_bytes, json_bytes};
 pub use plan::{Budget, Plan, Step, Why, plan};
 pub use render::render;
 pub use settings::{PruneMode, Settings, ThinkingRule};

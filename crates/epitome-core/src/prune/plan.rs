@@ -4,6 +4,8 @@
 //! is not the model's own, a call could be made; there the fold compares what is pruned now (the adopted
 //! marks) with what the rules would prune (the candidate) and takes the candidate over, or keeps the
 //! prefix as it is. So the plan for a longer path repeats every decision of the plan for a shorter one.
+//! What only the budget asks for is decided after the model's own messages, too: a session that is made
+//! smaller as a whole mostly ends with one.
 //!
 //! Marks of the candidate depend on nothing but how many tool-result messages (and exchanges) have been
 //! seen: the adopted state is two numbers, and a step is two assignments.
@@ -35,7 +37,7 @@ pub enum Why {
     Gain,
     /// The provider's cache had lapsed.
     Lapse,
-    /// The budget was exceeded.
+    /// The budget was exceeded, and with this step it is met.
     Budget,
     /// The mode is every-call.
     EveryCall,
@@ -109,6 +111,8 @@ struct Fold<'a> {
     newest: Option<Time>,
     first_mark: Option<usize>,
     thinking: Vec<(Subject<'a>, Size)>,
+    /// All bound thinking so far, with the messages that hold nothing else.
+    thought: Size,
     stripped: bool,
 }
 
@@ -125,6 +129,7 @@ impl<'a> Fold<'a> {
             newest: None,
             first_mark: None,
             thinking: Vec::new(),
+            thought: Size::default(),
             stripped: false,
         }
     }
@@ -146,26 +151,38 @@ impl<'a> Fold<'a> {
             self.first_mark = self.first_mark.or(Some(at));
         }
         if self.rule == ThinkingRule::Bound {
-            self.think(at, outline, sizes);
+            self.think(at, outline);
         }
         let lapsed = self.silence(entry);
-        if outline.role != Role::Assistant
-            && let Some(why) = self.reason(lapsed)
-        {
+        if let Some(why) = self.reason(outline.role, lapsed) {
             self.step(at, why);
         }
         self.strip(at);
     }
 
-    fn reason(&self, lapsed: bool) -> Option<Why> {
-        let pending = self.candidates.pending()?;
+    fn reason(&self, role: Role, lapsed: bool) -> Option<Why> {
+        let gain = self.candidates.pending()?.gain;
+        let called = role != Role::Assistant;
         match self.settings.prune_mode {
-            PruneMode::EveryCall => Some(Why::EveryCall),
-            PruneMode::Steps if pending.gain.tokens >= self.settings.clear_at_least => Some(Why::Gain),
-            PruneMode::Steps if lapsed => Some(Why::Lapse),
-            PruneMode::Steps if self.shortfall() != Size::default() => Some(Why::Budget),
-            PruneMode::Steps => None,
+            PruneMode::EveryCall => called.then_some(Why::EveryCall),
+            PruneMode::Steps if called && gain.tokens >= self.settings.clear_at_least => Some(Why::Gain),
+            PruneMode::Steps if called && lapsed => Some(Why::Lapse),
+            PruneMode::Steps => (self.is_over_budget() && self.meets_budget(gain)).then_some(Why::Budget),
         }
+    }
+
+    fn is_over_budget(&self) -> bool {
+        self.shortfall(self.plan.after) != Size::default()
+    }
+
+    // Whether a step with this gain ends the excess. One that does not would be followed by another at the
+    // next call, and so on: a budget out of reach would change the prefix for every little gain.
+    //
+    // Bound thinking goes with a change before it, and so does not count. It must not count where it stays,
+    // either, or a conversation that has lost it would be pruned further than the one it was made from.
+    fn meets_budget(&self, gain: Size) -> bool {
+        let thought = if self.stripped { Size::default() } else { self.thought };
+        self.shortfall(self.plan.after.minus(thought).minus(gain)) == Size::default()
     }
 
     fn step(&mut self, at: usize, why: Why) {
@@ -189,15 +206,20 @@ impl<'a> Fold<'a> {
         lapsed
     }
 
-    fn think(&mut self, at: usize, outline: &'a Outline, sizes: &mut dyn Sizes) {
+    fn think(&mut self, at: usize, outline: &'a Outline) {
+        let before = self.thought;
         for (block, content) in outline.blocks.iter().enumerate().filter(|(_, block)| is_thinking(block.kind))
         {
             let subject = Subject { message: at, block, speaker: "assistant", outline: content };
-            let size = sizes.now(&subject);
+            let size = subject.size();
             if self.stripped {
                 self.plan.after = self.plan.after.minus(size);
             }
+            self.thought = self.thought.plus(size);
             self.thinking.push((subject, size));
+        }
+        if is_only_thinking(outline) {
+            self.thought = before.plus(Size { tokens: outline.tokens, bytes: outline.bytes });
         }
     }
 
@@ -218,17 +240,18 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn shortfall(&self) -> Size {
-        let sent = self.plan.fixed.bytes.saturating_add(self.plan.after.bytes);
+    // By how much a conversation of this size exceeds the budget.
+    fn shortfall(&self, conversation: Size) -> Size {
+        let sent = self.plan.fixed.bytes.saturating_add(conversation.bytes);
         Size {
-            tokens: self.budget.tokens.map_or(Tokens::ZERO, |most| self.plan.after.tokens - most),
+            tokens: self.budget.tokens.map_or(Tokens::ZERO, |most| conversation.tokens - most),
             bytes: self.budget.bytes.map_or(0, |most| sent.saturating_sub(most)),
         }
     }
 
     fn finish(mut self) -> Plan {
         self.plan.held_back = self.candidates.pending().map_or(Tokens::ZERO, |pending| pending.gain.tokens);
-        self.plan.shortfall = self.shortfall();
+        self.plan.shortfall = self.shortfall(self.plan.after);
         self.plan.marks = self.candidates.marks(self.adopted);
         if self.stripped {
             self.plan.marks.extend(self.thinking.iter().map(|(subject, _)| subject.removed()));

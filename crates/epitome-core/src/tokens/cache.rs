@@ -4,10 +4,6 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::hash::ContentHash;
-use crate::units::Tokens;
-
-/// Token counts by the hash of the message.
-pub type CountCache = ContentCache<Tokens>;
 
 /// Values by content hash; keeps those that were asked for lately.
 ///
@@ -27,16 +23,6 @@ impl<V: Clone> ContentCache<V> {
     /// A cache of at most `capacity` entries.
     pub fn new(capacity: usize) -> Self {
         Self { young: Generation::default(), old: Generation::default(), half: (capacity / 2).max(1) }
-    }
-
-    /// The value of this content, computed if it is not known.
-    pub fn get_or_insert_with(&mut self, hash: ContentHash, compute: impl FnOnce() -> V) -> V {
-        if let Some(value) = self.get(&hash) {
-            return value;
-        }
-        let value = compute();
-        self.insert(hash, value.clone());
-        value
     }
 
     /// The value of this content, if it is known.
@@ -66,13 +52,6 @@ impl<V: Clone> ContentCache<V> {
     /// Whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Bytes that the tables take, without what the values point to.
-    pub fn table_bytes(&self) -> usize {
-        // Beside each slot the table keeps a control byte, and an eighth of the slots is free.
-        let slot = size_of::<(ContentHash, V)>() + 1;
-        (self.young.capacity() + self.old.capacity()) * 8 / 7 * slot
     }
 }
 
@@ -104,21 +83,13 @@ mod tests {
 
     #[test]
     fn bounded_and_keeps_what_is_used() {
-        let mut cache = CountCache::new(100);
+        let mut cache = ContentCache::new(100);
         for n in 0..10_000 {
-            cache.insert(hash(n), Tokens(u64::from(n)));
-            assert_eq!(cache.get(&hash(0)), Some(Tokens(0)), "an entry in use stays");
+            cache.insert(hash(n), n);
+            assert_eq!(cache.get(&hash(0)), Some(0), "an entry in use stays");
             assert!(cache.len() <= 101);
         }
-        assert_eq!(cache.get(&hash(9_990)), Some(Tokens(9_990)));
+        assert_eq!(cache.get(&hash(9_990)), Some(9_990));
         assert_eq!(cache.get(&hash(5)), None);
-        assert!(cache.table_bytes() < 100 * 1024);
-    }
-
-    #[test]
-    fn counts_once() {
-        let mut cache = CountCache::new(8);
-        assert_eq!(cache.get_or_insert_with(hash(1), || Tokens(7)), Tokens(7));
-        assert_eq!(cache.get_or_insert_with(hash(1), || unreachable!("it is known")), Tokens(7));
     }
 }

@@ -1,8 +1,8 @@
 //! Token counting: exact where the tokenizer is known, an honest estimate where it is not.
 //!
 //! A [`Tokenizer`] counts text. A [`Counter`] counts messages with it: block by block, media by how
-//! providers bill them, base64 never as text. [`CountCache`] and [`Running`] see to it that nothing is
-//! counted twice: the one for messages that come again, the other for text that grows.
+//! providers bill them, base64 never as text. [`ContentCache`] and [`Running`] see to it that nothing
+//! is counted twice: the one for messages that come again, the other for text that grows.
 //!
 //! ```
 //! use epitome_core::tokens::{Bpe, Counter, ImagePricing, Running, Tokenizer};
@@ -32,7 +32,7 @@ mod seed;
 mod tokenizer;
 
 pub use bpe::Bpe;
-pub use cache::{ContentCache, CountCache};
+pub use cache::ContentCache;
 pub use counter::{Counter, MESSAGE_OVERHEAD};
 pub use image::{Detail, ImagePricing};
 pub use pixels::PixelSize;

@@ -4,7 +4,7 @@ use epitome_core::calibrate::{Calibration, Gauge, ReplayEvent, Verdict, replay};
 use epitome_core::{Block, BlockKind, Message, Outline, Role, Tokens, Usage};
 use proptest::prelude::*;
 
-use crate::support::{assistant, call_block, counter, result, thinking, user};
+use crate::support::{assistant, call_block, cases, counter, result, thinking, user};
 
 const MODEL: &str = "claude-sonnet-4-5";
 
@@ -200,7 +200,7 @@ fn confidence_grows_and_state_survives() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(cases(64))]
 
     /// Whatever is reported, ratios stay in their range and estimates finite.
     #[test]

@@ -1,16 +1,15 @@
 //! What holds for every conversation, every valid setting and every budget.
 
 use epitome_core::prune::{
-    Budget, Mark, MessageSizes, Plan, PruneMode, Rule, Settings, ThinkingRule, apply, plan, read_text,
-    text_of,
+    Budget, Mark, MessageSizes, Outcome, Plan, PruneMode, PrunedForm, Rule, Settings, Size, ThinkingRule,
+    Why, apply, plan, read_text, text_of,
 };
-use epitome_core::prune::{Outcome, PrunedForm};
 use epitome_core::tokens::{CharsPerFour, Counter, ImagePricing, Tokenizer};
 use epitome_core::{Block, Entry, Message, Role, Tokens};
 use proptest::prelude::*;
 
 use crate::conversations::{budget, conversation, settings};
-use crate::support::{path_by, thinking};
+use crate::support::{cases, path_by, thinking};
 
 fn by_length() -> Counter {
     Counter::new(&CharsPerFour, ImagePricing::Anthropic)
@@ -61,7 +60,7 @@ fn rank(mark: Mark, rule: Rule) -> u8 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn only_what_a_rule_names_is_changed(
@@ -207,13 +206,14 @@ proptest! {
     }
 
     #[test]
-    fn steps_are_worth_it(messages in conversation(), settings in settings()) {
+    fn steps_are_worth_it(messages in conversation(), settings in settings(), budget in budget()) {
         let settings = Settings { prune_mode: PruneMode::Steps, ..settings };
-        let case = Case::new(&messages, &settings, Budget::default(), ThinkingRule::Free);
+        let case = Case::new(&messages, &settings, budget, ThinkingRule::Free);
         let plan = case.plan(case.length());
         for step in &plan.steps {
             let worth = step.gain.tokens >= settings.clear_at_least;
-            prop_assert!(worth || step.why == epitome_core::prune::Why::Lapse);
+            let meets = step.why == Why::Budget && case.plan(step.at + 1).shortfall == Size::default();
+            prop_assert!(worth || meets || step.why == Why::Lapse, "{:?}", step);
         }
         let calls = messages.last().is_some_and(|last| last.role != Role::Assistant);
         prop_assert!(!calls || plan.held_back < settings.clear_at_least.max(Tokens(1)));

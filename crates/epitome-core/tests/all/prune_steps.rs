@@ -1,9 +1,11 @@
 //! When pruning moves: in steps that are worth it, when the cache has lapsed, when the budget is exceeded.
 
+use std::sync::Arc;
+
 use epitome_core::prune::{
-    Budget, Change, Plan, PruneMode, Settings, Size, ThinkingRule, Why, edits, text_of,
+    self, Budget, Change, Plan, PruneMode, Settings, Size, ThinkingRule, Why, edits, json_bytes, text_of,
 };
-use epitome_core::{Block, Chars, Message, RawJson, Role, Tokens};
+use epitome_core::{Block, Chars, Entry, Fields, Message, Outline, RawJson, Role, Text, Tokens};
 
 use crate::support::*;
 
@@ -97,6 +99,59 @@ fn a_budget_forces_a_step() {
 
     let hopeless = with(Budget { tokens: Some(Tokens(10)), ..Budget::default() });
     assert_eq!(hopeless.shortfall.tokens, Tokens(hopeless.after.tokens.0 - 10));
+}
+
+#[test]
+fn a_budget_out_of_reach_changes_no_prefix_more_often() {
+    let messages = tool_loop([output(9_000).as_str(); 20]);
+    let with = |budget| planned(&messages, &steps(), budget, ThinkingRule::Free);
+    let free = with(Budget::default());
+    let tokens = with(Budget { tokens: Some(Tokens(10)), ..Budget::default() });
+    let bytes = with(Budget { bytes: Some(10), ..Budget::default() });
+    assert!(!free.steps.is_empty());
+    assert_eq!(moments(&tokens), moments(&free));
+    assert_eq!(moments(&bytes), moments(&free));
+    assert_eq!(tokens.shortfall.tokens, free.after.tokens - Tokens(10));
+}
+
+#[test]
+fn a_session_that_ends_with_the_model_meets_its_budget() {
+    let mut messages = tool_loop([output(20_000).as_str(); 3]);
+    let free = plan(&messages, &Settings::default());
+    messages.push(assistant("and that is all there is to say"));
+    let budget = Budget { tokens: Some(free.before.tokens), ..Budget::default() };
+    let tight = planned(&messages, &Settings::default(), budget, ThinkingRule::Free);
+    assert_eq!(moments(&tight), [(7, Why::Budget)], "only its last reply exceeds the budget");
+    assert_eq!(tight.shortfall, Size::default());
+}
+
+#[test]
+fn bytes_are_counted_as_they_were_written() {
+    let messages = tool_loop([output(20_000).as_str(); 3]);
+    // Written with escapes, every block is twice as long.
+    let entry = |entry: Entry| {
+        let mut outline = Outline::clone(&entry.outline);
+        outline.bytes += outline.blocks.iter().map(|block| block.bytes).sum::<usize>();
+        let twice: Vec<usize> = outline.blocks.iter().map(|block| 2 * block.bytes).collect();
+        Entry { outline: Arc::new(outline.written_in(twice)), ..entry }
+    };
+    let compact = path(&messages);
+    let escaped: Vec<Entry> = compact.iter().cloned().map(entry).collect();
+    let planned = |path: &[Entry]| {
+        prune::plan(path, &seed(), Budget::default(), &mut sizes(&messages), ThinkingRule::Free)
+    };
+    let (compact, escaped) = (planned(&compact), planned(&escaped));
+    assert_eq!(escaped.soft, 1);
+    let left = json_bytes(&output(20_000));
+    assert_eq!(escaped.before.bytes - compact.before.bytes, 3 * left + others(&messages));
+    assert_eq!(escaped.after.bytes - compact.after.bytes, 2 * left + others(&messages));
+}
+
+// Bytes of what is no tool result.
+fn others(messages: &[Message]) -> usize {
+    let blocks = messages.iter().flat_map(|message| &message.blocks);
+    let texts = blocks.filter(|block| !matches!(block, Block::ToolResult(_))).filter_map(text_of);
+    texts.map(|text| json_bytes(&text)).sum()
 }
 
 #[test]
@@ -260,4 +315,26 @@ fn extras_of_a_pruned_message_survive() {
         (&after.call_id, &after.extra, after.is_error)
     );
     assert_ne!(before.content, after.content);
+}
+
+#[test]
+fn a_breakpoint_inside_a_pruned_result_moves_to_the_result() {
+    let breakpoint = |ttl: &str| ("cache_control".to_owned(), RawJson::new(format!("{{\"ttl\":\"{ttl}\"}}")));
+    let text = |extra| Block::Text(Text { text: output(9_000), extra });
+    let with = |role, own: Fields| {
+        let content = vec![text(vec![breakpoint("1")]), text(vec![breakpoint("2")]), text(vec![])];
+        let mut messages = tool_loop([output(9_000).as_str(); 3]);
+        let Block::ToolResult(result) = &mut messages[2].blocks[0] else { panic!("a tool result") };
+        (result.content, result.extra) = (content, own);
+        messages[2].role = role;
+        let before = planned(&messages, &seed(), Budget::default(), ThinkingRule::Free);
+        let after = pruned(&messages, &seed());
+        assert!(before.soft == 1 && before.after.bytes < before.before.bytes);
+        let Block::ToolResult(result) = &after[2].blocks[0] else { panic!("a tool result") };
+        assert!(matches!(result.content.as_slice(), [Block::Text(only)] if only.extra.is_empty()));
+        result.extra.clone()
+    };
+    assert_eq!(with(Role::User, vec![]), [breakpoint("2")], "the last one covers most");
+    assert_eq!(with(Role::User, vec![breakpoint("own")]), [breakpoint("own")]);
+    assert_eq!(with(Role::Tool, vec![]), [], "other dialects have no place for it");
 }

@@ -9,7 +9,7 @@ use epitome_core::{Block, Fields, Message, Role, Thinking, Tokens, ToolResult, T
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-use crate::support::counter;
+use crate::support::{counter, report_use};
 use crate::tokens::tokenizers;
 
 #[test]
@@ -30,7 +30,8 @@ fn counts_of_recorded_texts_equal_the_reference() {
             conversations += 1;
         }
     }
-    println!("recorded conversations used: {conversations}");
+    assert!(conversations > 0 || !is_given(), "the folder holds no conversation");
+    report_use("token counts", conversations);
 }
 
 #[test]
@@ -42,12 +43,19 @@ fn estimates_of_recorded_calls_meet_their_bounds() {
         table.merge(replay(messages.iter().map(ReplayEvent::Message), &counter()));
         sessions += 1;
     }
-    println!("recorded conversations used: {sessions}");
-    for row in table.rows().iter().filter(|row| row.scored > 20) {
+    report_use("estimates of calls", sessions);
+    let rows = table.rows();
+    let scored: Vec<_> = rows.iter().filter(|row| row.scored > 20).collect();
+    assert!(!scored.is_empty() || !is_given(), "no model has enough recorded calls, so nothing was tested");
+    for row in scored {
         println!("{row:?}");
         assert!(row.next_call.median <= 0.005 && row.next_call.p95 <= 0.02);
         assert!(row.whole_context.median <= 0.03);
     }
+}
+
+fn is_given() -> bool {
+    std::env::var_os("EPITOME_TRANSCRIPTS").is_some()
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {

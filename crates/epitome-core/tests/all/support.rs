@@ -1,5 +1,6 @@
 //! Conversations for tests: how to build them, and how to prune them in one call.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use epitome_core::prune::{
@@ -10,6 +11,25 @@ use epitome_core::{
     Block, Chars, Entry, Fields, Media, MediaSource, Message, Opaque, Outline, RawJson, Role, Thinking, Time,
     Tokens, ToolResult, ToolUse,
 };
+use proptest::prelude::ProptestConfig;
+
+/// Properties are tried on so many cases, or on as many as `PROPTEST_CASES` says.
+///
+/// No seeds are kept: a failure becomes a test with a name.
+pub(crate) fn cases(usual: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(usual), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Says how many recorded conversations a test used, past the harness, which swallows what is printed.
+pub(crate) fn report_use(test: &str, conversations: usize) {
+    let mut stderr = std::io::stderr().lock();
+    let said = match std::env::var_os("EPITOME_TRANSCRIPTS") {
+        Some(_) => writeln!(stderr, "{test}: recorded conversations used: {conversations}"),
+        None => writeln!(stderr, "{test}: recorded conversations used: 0 (EPITOME_TRANSCRIPTS is not set)"),
+    };
+    said.unwrap();
+}
 
 pub(crate) fn counter() -> Counter {
     Counter::new(Bpe::o200k(), ImagePricing::Anthropic)

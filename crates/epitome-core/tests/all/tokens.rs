@@ -2,17 +2,17 @@
 
 use std::sync::LazyLock;
 
-use epitome_core::tokens::{Bpe, CountCache, Counter, ImagePricing, Running, Tokenizer};
+use epitome_core::tokens::{Bpe, Counter, ImagePricing, Running, Tokenizer};
 use epitome_core::{
-    Block, BlockKind, Chars, ContentHash, Fields, Media, MediaSource, Message, Opaque, Outline, RawJson,
-    RecallId, Role, Thinking, Tokens, ToolRef,
+    Block, BlockKind, Chars, Fields, Media, MediaSource, Message, Opaque, Outline, RawJson, RecallId, Role,
+    Thinking, Tokens, ToolRef,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use tiktoken_rs::CoreBPE;
 
-use crate::support::{call_block, counter, image, result_of};
+use crate::support::{call_block, cases, counter, image, result_of};
 
 static O200K: LazyLock<CoreBPE> = LazyLock::new(|| tiktoken_rs::o200k_base().unwrap());
 static CL100K: LazyLock<CoreBPE> = LazyLock::new(|| tiktoken_rs::cl100k_base().unwrap());
@@ -121,7 +121,7 @@ fn chunk() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn equals_the_reference(chunks in vec(chunk(), 0..24)) {
@@ -297,20 +297,4 @@ fn outlines_tell_what_decisions_need() {
     let call = Outline::of(&Message::new(Role::Assistant, vec![call_block("bash", "7")]), &counter(), 0);
     assert_eq!(call.blocks[0].chars, Chars("bash{\"command\":\"ls\"}".len()));
     assert_eq!(call.blocks[0].tool, Some(ToolRef { id: "7".to_owned(), name: Some("bash".to_owned()) }));
-}
-
-#[test]
-fn a_conversation_with_one_more_message_costs_that_message() {
-    let mut cache = CountCache::new(1_000);
-    let mut counted = 0;
-    let texts: Vec<String> = (0..50).map(|n| format!("message number {n}")).collect();
-    for upto in 1..=texts.len() {
-        for text in &texts[..upto] {
-            cache.get_or_insert_with(ContentHash::of(text.as_bytes()), || {
-                counted += 1;
-                counter().text(text)
-            });
-        }
-        assert_eq!(counted, upto);
-    }
 }
