@@ -9,22 +9,13 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use epitome_core::Tokens;
-use epitome_core::prune::{Budget, Settings, ThinkingRule};
-use epitome_core::tokens::{Bpe, Counter, ImagePricing};
-use epitome_wire::{Body, Dialect, Piece, Pruning, Sketches};
+use epitome_wire::{Body, Dialect, Piece};
 
 fn request(criterion: &mut Criterion) {
     let text = corpus::body();
-    let settings = Settings::default();
-    let sketches = Sketches::new(Counter::new(Bpe::o200k(), ImagePricing::Anthropic), 4_096);
-    let pruning = Pruning {
-        sketches: &sketches,
-        settings: &settings,
-        budget: Budget::default(),
-        thinking: ThinkingRule::Free,
-    };
-    let prune = || pruning.of(&Body::scan(Dialect::Anthropic, &text).unwrap(), &[]).unwrap();
-    let parse = || serde_json::from_str::<serde_json::Value>(&text).unwrap();
+    let sketches = corpus::sketches();
+    let prune = || corpus::prune(&text, &sketches);
+    let parse = || corpus::parse(&text);
 
     let body = Body::scan(Dialect::Anthropic, &text).unwrap();
     let known = sketches.of(&body).unwrap();

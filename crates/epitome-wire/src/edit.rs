@@ -1,7 +1,10 @@
 //! Edits of messages that were read from text: splices that leave every other byte alone.
 
-use crate::json::{Span, Splice, quote};
-use crate::layout::Layout;
+use epitome_core::prune::CACHE_CONTROL;
+
+use crate::json::{Kind, Span, Splice, quote};
+use crate::layout::{BlockLayout, Layout};
+use crate::node::Node;
 
 /// A change to one block of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +29,10 @@ pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, E
     for (block, edit) in edits {
         let Some(place) = layout.blocks.get(*block) else { continue };
         match (edit, place.text) {
-            (Edit::Text(new), Some(span)) => splice.replace(span.shifted(base), quote(new)),
+            (Edit::Text(new), Some(span)) => {
+                let moved = moved_breakpoint(text, place, base).unwrap_or_default();
+                splice.replace(span.shifted(base), quote(new) + &moved);
+            }
             (Edit::Text(_), None) => {}
             (Edit::Become(new), _) => {
                 let block = format!("{{\"type\":\"text\",\"text\":{}}}", quote(new));
@@ -51,6 +57,25 @@ pub fn splice_edits(text: &str, layout: &Layout, base: usize, edits: &[(usize, E
     if let Some(run) = removed {
         splice.replace(with_comma(text, run), "");
     }
+}
+
+/// What follows the new content of a tool result: the field of the cache breakpoint that stood inside the old one.
+///
+/// As in [`epitome_core::prune::moved_breakpoint`], only Anthropic's results take one over, and none that has its own.
+pub(crate) fn moved_breakpoint(text: &str, place: &BlockLayout, base: usize) -> Option<String> {
+    let (block, content) = (place.block.shifted(base), place.text?.shifted(base));
+    if Kind::of(content.of(text)) != Some(Kind::Array) || !content.of(text).contains(CACHE_CONTROL) {
+        return None;
+    }
+    let mut result = Node::new(text, block).object().ok()??;
+    if result.string("type").ok()??.as_ref() != "tool_result" || result.get(CACHE_CONTROL).is_some() {
+        return None;
+    }
+    let inner = Node::new(text, content).array().ok()??;
+    let breakpoint = inner.into_iter().rev().find_map(|inner| {
+        inner.object().ok()??.get(CACHE_CONTROL).filter(|breakpoint| !breakpoint.is_null())
+    })?;
+    Some(format!(",{}:{}", quote(CACHE_CONTROL), breakpoint.raw()))
 }
 
 // Content that is a bare string is no element of a list: its field stays and says that there is none.
@@ -80,7 +105,6 @@ fn with_comma(text: &str, run: Span) -> Span {
 mod tests {
     use super::*;
     use crate::json::elements;
-    use crate::layout::BlockLayout;
 
     fn without(text: &str, removed: &[usize]) -> String {
         let blocks = elements(text, Span::default())

@@ -1,5 +1,8 @@
 //! Where a message and its blocks stand in the text they were read from.
 
+use epitome_core::tokens::Counter;
+use epitome_core::{Message, Outline};
+
 use crate::json::Span;
 
 /// Where a message stands in its text.
@@ -12,6 +15,17 @@ pub struct Layout {
     pub records: Vec<Span>,
     /// Its blocks, one for one with `Message::blocks`.
     pub blocks: Vec<BlockLayout>,
+}
+
+impl Layout {
+    /// Reads and counts the message that is written like this.
+    pub fn outline(&self, message: &Message, counter: &Counter) -> Outline {
+        let bytes = self.records.iter().map(Span::len).sum();
+        // A block that is removed takes a comma along.
+        let bytes_of = |place: &BlockLayout| place.text.map_or(place.block.len() + 1, |text| text.len());
+        let blocks = self.blocks.iter().map(bytes_of);
+        Outline::of(message, counter, bytes).written_in(blocks)
+    }
 }
 
 /// Where a block stands.

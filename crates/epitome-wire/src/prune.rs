@@ -118,17 +118,10 @@ impl Prints<'_, '_> {
 }
 
 impl Sizes for Prints<'_, '_> {
-    fn now(&mut self, subject: &Subject<'_>) -> Size {
-        let place =
-            self.sketches.get(subject.message).and_then(|sketch| sketch.layout.blocks.get(subject.block));
-        let bytes = place.map_or(0, |place| place.text.unwrap_or(place.block).len());
-        Size { tokens: subject.outline.tokens, bytes }
-    }
-
     fn after(&mut self, subject: &Subject<'_>, mark: Mark) -> Size {
         match self.print(subject, mark) {
             Some(print) => print.size,
-            None => self.now(subject),
+            None => subject.size(),
         }
     }
 }

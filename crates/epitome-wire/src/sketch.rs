@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use epitome_core::prune::{Mark, Size, Subject, TextFacts, json_bytes, render, text_of};
+use epitome_core::prune::{
+    Mark, Size, Subject, TextFacts, field_bytes, json_bytes, moved_breakpoint, render, text_of,
+};
 use epitome_core::tokens::{ContentCache, Counter};
 use epitome_core::{ContentHash, Outline};
 
@@ -44,7 +46,7 @@ impl Sketch {
     /// Reads and counts a message.
     pub fn of(dialect: Dialect, json: &str, counter: &Counter) -> Result<Self, WireError> {
         let (message, layout) = decode_message(dialect, json)?;
-        let outline = Arc::new(Outline::of(&message, counter, json.len()));
+        let outline = Arc::new(layout.outline(&message, counter));
         Ok(Self { outline, layout, dialect, prints: Mutex::default() })
     }
 
@@ -68,7 +70,8 @@ impl Sketch {
         let (message, _) = decode_message(self.dialect, json).ok()?;
         let text = text_of(message.blocks.get(subject.block)?)?;
         let text = render(mark, &text, subject.speaker, &TextFacts::of(subject.outline)?)?;
-        let size = Size { tokens: counter.text(&text), bytes: json_bytes(&text) };
+        let moved = moved_breakpoint(&message, subject.block).map_or(0, field_bytes);
+        let size = Size { tokens: counter.text(&text), bytes: json_bytes(&text) + moved };
         let speaker = subject.speaker.to_owned();
         let print = Arc::new(Print { block: subject.block, mark, speaker, text, size });
         let mut prints = locked(&self.prints);

@@ -10,9 +10,11 @@
 //! Marks of the candidate depend on nothing but how many tool-result messages (and exchanges) have been
 //! seen: the adopted state is two numbers, and a step is two assignments.
 
+use super::THINKING_REMOVED;
 use super::candidates::{Candidates, Reach};
 use super::mark::{Marked, Rule, Size, Sizes, Subject};
 use super::settings::{PruneMode, Settings, ThinkingRule};
+use crate::hash::RecallId;
 use crate::message::{BlockKind, Role};
 use crate::outline::{Entry, Outline};
 use crate::units::{Time, Tokens};
@@ -110,9 +112,11 @@ struct Fold<'a> {
     leading: bool,
     newest: Option<Time>,
     first_mark: Option<usize>,
-    thinking: Vec<(Subject<'a>, Size)>,
-    /// All bound thinking so far, with the messages that hold nothing else.
+    thinking: Vec<Subject<'a>>,
+    /// Bound thinking that is still there.
     thought: Size,
+    /// What is left of messages that held nothing but bound thinking, and what stands for such.
+    husks: Size,
     stripped: bool,
 }
 
@@ -130,6 +134,7 @@ impl<'a> Fold<'a> {
             first_mark: None,
             thinking: Vec::new(),
             thought: Size::default(),
+            husks: Size::default(),
             stripped: false,
         }
     }
@@ -172,17 +177,18 @@ impl<'a> Fold<'a> {
     }
 
     fn is_over_budget(&self) -> bool {
-        self.shortfall(self.plan.after) != Size::default()
+        self.shortfall(self.plan.after.minus(self.husks)) != Size::default()
     }
 
     // Whether a step with this gain ends the excess. One that does not would be followed by another at the
     // next call, and so on: a budget out of reach would change the prefix for every little gain.
     //
     // Bound thinking goes with a change before it, and so does not count. It must not count where it stays,
-    // either, or a conversation that has lost it would be pruned further than the one it was made from.
+    // nor may what it leaves behind, or a conversation that has lost it would be pruned further than the
+    // one it was made from.
     fn meets_budget(&self, gain: Size) -> bool {
-        let thought = if self.stripped { Size::default() } else { self.thought };
-        self.shortfall(self.plan.after.minus(thought).minus(gain)) == Size::default()
+        let left = self.plan.after.minus(self.husks).minus(self.thought).minus(gain);
+        self.shortfall(left) == Size::default()
     }
 
     fn step(&mut self, at: usize, why: Why) {
@@ -207,32 +213,33 @@ impl<'a> Fold<'a> {
     }
 
     fn think(&mut self, at: usize, outline: &'a Outline) {
-        let before = self.thought;
+        let mut thought = Size::default();
         for (block, content) in outline.blocks.iter().enumerate().filter(|(_, block)| is_thinking(block.kind))
         {
             let subject = Subject { message: at, block, speaker: "assistant", outline: content };
-            let size = subject.size();
-            if self.stripped {
-                self.plan.after = self.plan.after.minus(size);
-            }
-            self.thought = self.thought.plus(size);
-            self.thinking.push((subject, size));
+            thought = thought.plus(subject.size());
+            self.thinking.push(subject);
         }
-        if is_only_thinking(outline) {
-            self.thought = before.plus(Size { tokens: outline.tokens, bytes: outline.bytes });
+        if is_only_thinking(outline) || is_stand_in(outline) {
+            let whole = Size { tokens: outline.tokens, bytes: outline.bytes };
+            self.husks = self.husks.plus(whole.minus(thought));
+        }
+        match self.stripped {
+            true => self.plan.after = self.plan.after.minus(thought),
+            false => self.thought = self.thought.plus(thought),
         }
     }
 
     // Every thinking block goes as soon as one stands behind a change: removing only those behind it
     // would take them out of the middle, which providers refuse.
     fn strip(&mut self, at: usize) {
-        let newest = self.thinking.last().map(|(subject, _)| subject.message);
+        let newest = self.thinking.last().map(|subject| subject.message);
         let behind = self.first_mark.zip(newest).is_some_and(|(mark, thinking)| mark < thinking);
         if self.stripped || !behind {
             return;
         }
         self.stripped = true;
-        let gain = self.thinking.iter().fold(Size::default(), |sum, (_, size)| sum.plus(*size));
+        let gain = std::mem::take(&mut self.thought);
         self.plan.after = self.plan.after.minus(gain);
         match self.plan.steps.last_mut() {
             Some(step) if step.at == at => step.gain = step.gain.plus(gain),
@@ -254,7 +261,7 @@ impl<'a> Fold<'a> {
         self.plan.shortfall = self.shortfall(self.plan.after);
         self.plan.marks = self.candidates.marks(self.adopted);
         if self.stripped {
-            self.plan.marks.extend(self.thinking.iter().map(|(subject, _)| subject.removed()));
+            self.plan.marks.extend(self.thinking.iter().map(Subject::removed));
         }
         self.plan.marks.sort_unstable_by_key(|marked| (marked.message, marked.block));
         for marked in &self.plan.marks {
@@ -276,4 +283,10 @@ pub(crate) fn is_thinking(kind: BlockKind) -> bool {
 
 pub(crate) fn is_only_thinking(outline: &Outline) -> bool {
     !outline.blocks.is_empty() && outline.blocks.iter().all(|block| is_thinking(block.kind))
+}
+
+// Whether the message is what an earlier pruning put in the place of nothing but thinking.
+fn is_stand_in(outline: &Outline) -> bool {
+    let stand_in = RecallId::of(THINKING_REMOVED);
+    matches!(outline.blocks.as_slice(), [only] if only.kind == BlockKind::Text && only.recall == Some(stand_in))
 }

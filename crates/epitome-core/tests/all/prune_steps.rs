@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use epitome_core::prune::{
-    self, Budget, Change, Plan, PruneMode, Settings, Size, ThinkingRule, Why, edits, json_bytes, text_of,
+    self, Budget, Change, Plan, PruneMode, Settings, Size, ThinkingRule, Why, apply, edits, json_bytes,
+    text_of,
 };
 use epitome_core::{Block, Chars, Entry, Fields, Message, Outline, RawJson, Role, Text, Tokens};
 
@@ -143,15 +144,9 @@ fn bytes_are_counted_as_they_were_written() {
     let (compact, escaped) = (planned(&compact), planned(&escaped));
     assert_eq!(escaped.soft, 1);
     let left = json_bytes(&output(20_000));
-    assert_eq!(escaped.before.bytes - compact.before.bytes, 3 * left + others(&messages));
-    assert_eq!(escaped.after.bytes - compact.after.bytes, 2 * left + others(&messages));
-}
-
-// Bytes of what is no tool result.
-fn others(messages: &[Message]) -> usize {
-    let blocks = messages.iter().flat_map(|message| &message.blocks);
-    let texts = blocks.filter(|block| !matches!(block, Block::ToolResult(_))).filter_map(text_of);
-    texts.map(|text| json_bytes(&text)).sum()
+    let more_before = escaped.before.bytes - compact.before.bytes;
+    let more_after = escaped.after.bytes - compact.after.bytes;
+    assert_eq!(more_before - more_after, left, "what is trimmed goes as it was written");
 }
 
 #[test]
@@ -337,4 +332,27 @@ fn a_breakpoint_inside_a_pruned_result_moves_to_the_result() {
     assert_eq!(with(Role::User, vec![]), [breakpoint("2")], "the last one covers most");
     assert_eq!(with(Role::User, vec![breakpoint("own")]), [breakpoint("own")]);
     assert_eq!(with(Role::Tool, vec![]), [], "other dialects have no place for it");
+}
+
+#[test]
+fn what_thinking_leaves_behind_makes_no_second_step() {
+    let think = || Message::new(Role::Assistant, vec![thinking("only a thought")]);
+    let (large, small) = (output(20_000), output(5_000));
+    let mut messages = tool_loop([large.as_str(), &small, &small]);
+    messages.extend([user("and?"), think(), user("and now?"), think(), user("well?")]);
+    messages.extend(tool_loop(["ok"; 2]).into_iter().skip(1));
+    messages.push(user("done?"));
+    let settings = Settings { clear_at_least: Tokens(3_000), ..Settings::default() };
+    let free = planned(&messages, &settings, Budget::default(), ThinkingRule::Bound);
+    assert!(free.unthought == 2 && free.held_back > Tokens::ZERO, "{free:?}");
+    // Around the size at which the second step would just meet the budget, and around that of the whole.
+    for middle in [free.after.tokens - free.held_back, free.after.tokens] {
+        for tokens in middle.0.saturating_sub(40)..middle.0 + 40 {
+            let budget = Budget { tokens: Some(Tokens(tokens)), ..Budget::default() };
+            let plan = planned(&messages, &settings, budget, ThinkingRule::Bound);
+            let view = apply(&plan, &path(&messages), &messages, Tokens(u64::MAX));
+            let again = planned(&view, &settings, budget, ThinkingRule::Bound);
+            assert_eq!(again.marks, [], "budget {tokens}");
+        }
+    }
 }

@@ -23,12 +23,11 @@ pub(crate) fn cases(usual: u32) -> ProptestConfig {
 
 /// Says how many recorded conversations a test used, past the harness, which swallows what is printed.
 pub(crate) fn report_use(test: &str, conversations: usize) {
-    let mut stderr = std::io::stderr().lock();
-    let said = match std::env::var_os("EPITOME_TRANSCRIPTS") {
-        Some(_) => writeln!(stderr, "{test}: recorded conversations used: {conversations}"),
-        None => writeln!(stderr, "{test}: recorded conversations used: 0 (EPITOME_TRANSCRIPTS is not set)"),
-    };
-    said.unwrap();
+    let folder = std::env::var_os("EPITOME_TRANSCRIPTS");
+    let unset = if folder.is_none() { " (EPITOME_TRANSCRIPTS is not set)" } else { "" };
+    // One write, or other tests' words come in between.
+    let line = format!("{test}: {conversations} recorded conversations used{unset}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 pub(crate) fn counter() -> Counter {
@@ -50,23 +49,27 @@ pub(crate) fn path(messages: &[Message]) -> Vec<Entry> {
 }
 
 pub(crate) fn path_by(counter: &Counter, messages: &[Message]) -> Vec<Entry> {
-    let entry = |message: &Message| Entry {
-        outline: Arc::new(Outline::of(message, counter, wire_bytes(message))),
-        time: message.meta.time,
+    let entry = |message: &Message| {
+        let bytes = 30 + message.blocks.iter().map(block_bytes).sum::<usize>();
+        let outline =
+            Outline::of(message, counter, bytes).written_in(message.blocks.iter().map(changed_bytes));
+        Entry { outline: Arc::new(outline), time: message.meta.time }
     };
     messages.iter().map(entry).collect()
 }
 
 // Not what any dialect writes, but what it would come to.
-fn wire_bytes(message: &Message) -> usize {
-    let bytes = |block: &Block| {
-        40 + match block {
-            Block::ToolUse(call) => json_bytes(&call.input),
-            Block::Thinking(thinking) => json_bytes(&thinking.text),
-            other => text_of(other).map_or(100, |text| json_bytes(&text)),
-        }
-    };
-    30 + message.blocks.iter().map(bytes).sum::<usize>()
+fn block_bytes(block: &Block) -> usize {
+    40 + match block {
+        Block::ToolUse(call) => json_bytes(&call.input),
+        Block::Thinking(thinking) => json_bytes(&thinking.text),
+        other => text_of(other).map_or(100, |text| json_bytes(&text)),
+    }
+}
+
+// Of these, what goes when the block's text is replaced or, where it has none, when the block is removed.
+fn changed_bytes(block: &Block) -> usize {
+    text_of(block).map_or_else(|| block_bytes(block), |text| json_bytes(&text))
 }
 
 pub(crate) fn sizes(messages: &[Message]) -> impl Sizes + '_ {

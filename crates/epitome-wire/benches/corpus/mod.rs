@@ -1,6 +1,9 @@
 //! A request of an agent at work: 400 messages, about 200,000 tokens, most of them tool output.
 
+use epitome_core::prune::{Budget, Settings, ThinkingRule};
+use epitome_core::tokens::{Bpe, Counter, ImagePricing};
 use epitome_wire::json::quote;
+use epitome_wire::{Body, Dialect, Pruned, Pruning, Sketches};
 
 /// Messages of the body.
 pub(crate) const MESSAGES: usize = 400;
@@ -31,6 +34,23 @@ const WORDS: [&str; 24] = [
     "impl",
     "tests/data\\sample.json",
 ];
+
+/// Sketches with room for all of it.
+pub(crate) fn sketches() -> Sketches {
+    Sketches::new(Counter::new(Bpe::o200k(), ImagePricing::Anthropic), 4_096)
+}
+
+/// The whole way of a request: scan, look up, decide, prune, encode.
+pub(crate) fn prune<'t>(text: &'t str, sketches: &Sketches) -> Pruned<'t> {
+    let settings = &Settings::default();
+    let pruning = Pruning { sketches, settings, budget: Budget::default(), thinking: ThinkingRule::Free };
+    pruning.of(&Body::scan(Dialect::Anthropic, text).unwrap(), &[]).unwrap()
+}
+
+/// The least that any proxy does.
+pub(crate) fn parse(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap()
+}
 
 /// A body in Anthropic's dialect.
 pub(crate) fn body() -> String {

@@ -90,15 +90,17 @@ fn tool_result(object: &mut Object<'_>) -> Result<Option<Parsed>, WireError> {
             None => return Ok(None),
         },
     };
+    Ok(Some((Block::ToolResult(answer(&call_id, blocks, object, |object| object.rest())), text)))
+}
+
+fn answer(
+    call_id: &str,
+    content: Vec<Block>,
+    object: &mut Object<'_>,
+    rest: impl Fn(&Object<'_>) -> Fields,
+) -> ToolResult {
     let is_error = object.boolean("is_error").unwrap_or(false);
-    let result = ToolResult {
-        call_id: call_id.into_owned(),
-        name: None,
-        content: blocks,
-        is_error,
-        extra: object.rest(),
-    };
-    Ok(Some((Block::ToolResult(result), text)))
+    ToolResult { call_id: call_id.to_owned(), name: None, content, is_error, extra: rest(object) }
 }
 
 fn thinking(object: &mut Object<'_>) -> Result<Option<Parsed>, WireError> {
@@ -123,14 +125,7 @@ fn server_tool_result(object: &mut Object<'_>, kind: &str) -> Result<Option<Pars
         (None, Some(Kind::Object)) => vec![Block::Unknown(value.opaque()?)],
         (None, _) => return Ok(None),
     };
-    let is_error = object.boolean("is_error").unwrap_or(false);
-    let result = ToolResult {
-        call_id: call_id.into_owned(),
-        name: None,
-        content: blocks,
-        is_error,
-        extra: object.rest_typed(kind, ""),
-    };
+    let result = answer(&call_id, blocks, object, |object| object.rest_typed(kind, ""));
     Ok(Some((Block::ServerToolResult(result), None)))
 }
 

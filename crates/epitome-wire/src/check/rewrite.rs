@@ -1,6 +1,6 @@
 //! Rules about editing history that was sent before: what must come back as it was.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use epitome_core::{Block, ContentHash, Message};
 
@@ -81,19 +81,32 @@ fn check_prefix(before: &[Message], after: &[Message], found: &mut Vec<Violation
     }
 }
 
-// Whether some message is still there but without the thinking that it had.
+// Whether some message is still there but without the thinking that it had: there are fewer that say the
+// same after thinking, and more that say it without.
 fn stripped_some(before: &[Message], after: &[Message]) -> bool {
-    let without = |messages: &[Message]| -> HashSet<ContentHash> {
-        messages
-            .iter()
-            .filter(|message| !message.blocks.iter().any(is_thinking))
-            .filter_map(rest_of)
-            .collect()
-    };
-    let always_bare = without(before);
-    let bare = without(after);
-    let had_thinking = before.iter().filter(|message| message.blocks.iter().any(is_thinking));
-    had_thinking.filter_map(rest_of).any(|rest| bare.contains(&rest) && !always_bare.contains(&rest))
+    let (old, new) = (sayings(before), sayings(after));
+    old.iter()
+        .any(|(rest, old)| new.get(rest).is_some_and(|new| new.thought < old.thought && new.bare > old.bare))
+}
+
+// How often the same is said, after thinking and without.
+#[derive(Default)]
+struct Saying {
+    thought: usize,
+    bare: usize,
+}
+
+fn sayings(messages: &[Message]) -> HashMap<ContentHash, Saying> {
+    let mut sayings: HashMap<ContentHash, Saying> = HashMap::new();
+    for message in messages {
+        let Some(rest) = rest_of(message) else { continue };
+        let saying = sayings.entry(rest).or_default();
+        match message.blocks.iter().any(is_thinking) {
+            true => saying.thought += 1,
+            false => saying.bare += 1,
+        }
+    }
+    sayings
 }
 
 fn rest_of(message: &Message) -> Option<ContentHash> {

@@ -11,7 +11,8 @@ use epitome_core::{Block, Message, Role, Time, Tokens, Usage};
 use super::assembly::{Assembly, Draft};
 use super::claude_tree::{Line, LineKind, assemble};
 use super::error::FileError;
-use super::lines::objects;
+use super::format::Format;
+use super::lines::objects_of;
 use super::log::Log;
 use super::record::{Link, Record, Target};
 use super::time::time;
@@ -25,7 +26,7 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Result<Assembly, FileError>
     let mut assembly = Assembly::default();
     let mut lines: Vec<Line> = Vec::new();
     let mut originals: HashMap<String, usize> = HashMap::new();
-    for found in objects(text, log)? {
+    for found in objects_of(Format::ClaudeCode, text, log)? {
         let node = Node::new(text, found.span);
         let mut record = Record { span: found.span, cut: found.cut, ..Record::default() };
         let read = link(node, &mut record).map_err(WireError::from).and_then(|()| line(node, &mut assembly));

@@ -9,7 +9,8 @@ use epitome_core::{Block, Message, Opaque, Role, Tokens, Usage};
 
 use super::assembly::Assembly;
 use super::error::FileError;
-use super::lines::objects;
+use super::format::Format;
+use super::lines::objects_of;
 use super::log::Log;
 use super::record::{Link, Record, Target};
 use super::time::time;
@@ -25,7 +26,7 @@ const COPIES: [&str; 4] = ["stdout", "aggregated_output", "formatted_output", "o
 
 pub(super) fn read(text: &str, log: &mut Log<'_>) -> Result<Assembly, FileError> {
     let mut rollout = Rollout::default();
-    for line in objects(text, log)? {
+    for line in objects_of(Format::Codex, text, log)? {
         let number = rollout.assembly.record(Record { span: line.span, cut: line.cut, ..Record::default() });
         if let Err(error) = rollout.line(Node::new(text, line.span), number) {
             log.report(line.span.start, error.to_string())?;

@@ -143,6 +143,22 @@ fn of_object(node: Node<'_>, mut object: Object<'_>, alone: bool) -> Option<Form
     }
 }
 
+/// The format whose line this object cannot but be; `None` where it could be of several.
+///
+/// Stricter than what finds a file's format: tools write lines of many kinds, and none of them may be taken for
+/// another tool's.
+pub(super) fn plain_format(line: Node<'_>) -> Option<Format> {
+    let object = line.object().ok().flatten()?;
+    let has = |key: &str| object.get(key).is_some();
+    match has("type") {
+        false => (has("role") && has("content")).then_some(Format::MessagesJsonl),
+        true if has("payload") => Some(Format::Codex),
+        true if has("parentUuid") && has("uuid") => Some(Format::ClaudeCode),
+        true if has("parentId") && has("id") && has("message") => Some(Format::Pi),
+        true => None,
+    }
+}
+
 // A lone object with messages: a request where it names a model, else a list of messages.
 fn of_body(node: Node<'_>, object: &Object<'_>) -> Format {
     match Dialect::detect(node.raw()).filter(|_| object.get("model").is_some()) {

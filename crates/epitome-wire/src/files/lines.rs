@@ -1,9 +1,12 @@
 //! JSON lines: the objects of a text, line by line, and what is wrong with the other lines.
 
+use super::detect::plain_format;
 use super::error::FileError;
+use super::format::Format;
 use super::log::Log;
 use super::record::Cut;
 use crate::json::{Cursor, JsonError, Kind, Span};
+use crate::node::Node;
 
 /// An object on a line.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +28,20 @@ pub(super) fn objects(text: &str, log: &mut Log<'_>) -> Result<Vec<Line>, FileEr
         start = end;
     }
     Ok(found)
+}
+
+/// The objects of `text` that can be lines of `format`; those that are plainly another's are reported to `log`.
+pub(super) fn objects_of(format: Format, text: &str, log: &mut Log<'_>) -> Result<Vec<Line>, FileError> {
+    let mut own = Vec::new();
+    for line in objects(text, log)? {
+        match plain_format(Node::new(text, line.span)).filter(|found| *found != format) {
+            Some(found) => {
+                log.report(line.span.start, format!("a line of a {found} file in a {format} file"))?;
+            }
+            None => own.push(line),
+        }
+    }
+    Ok(own)
 }
 
 /// The length of a byte order mark at the start of `text`.

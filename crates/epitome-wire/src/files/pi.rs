@@ -11,7 +11,8 @@ use epitome_core::{
 
 use super::assembly::Assembly;
 use super::error::FileError;
-use super::lines::objects;
+use super::format::Format;
+use super::lines::objects_of;
 use super::log::Log;
 use super::record::{Link, Record, Target};
 use super::time::time;
@@ -23,7 +24,7 @@ use crate::node::{Node, Object};
 
 pub(super) fn read(text: &str, log: &mut Log<'_>) -> Result<Assembly, FileError> {
     let mut session = Session::default();
-    for line in objects(text, log)? {
+    for line in objects_of(Format::Pi, text, log)? {
         let node = Node::new(text, line.span);
         let number = session.assembly.record(Record { span: line.span, cut: line.cut, ..Record::default() });
         if let Err(error) = session.entry(node, number) {

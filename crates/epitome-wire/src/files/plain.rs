@@ -7,7 +7,7 @@ use epitome_core::{Message, Role};
 use super::assembly::Assembly;
 use super::error::FileError;
 use super::format::Format;
-use super::lines::{byte_order_mark, objects};
+use super::lines::{byte_order_mark, objects_of};
 use super::log::Log;
 use super::record::{Cut, Record};
 use super::time::time;
@@ -67,7 +67,7 @@ pub(super) fn read(
 
 /// Reads one message a line.
 pub(super) fn read_lines(text: &str, log: &mut Log<'_>) -> Result<(Assembly, Dialect), FileError> {
-    let lines = objects(text, log)?;
+    let lines = objects_of(Format::MessagesJsonl, text, log)?;
     let nodes: Vec<Node<'_>> = lines.iter().map(|line| Node::new(text, line.span)).collect();
     let dialect = dialect(&nodes);
     let mut assembly = Assembly::default();

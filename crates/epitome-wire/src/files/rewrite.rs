@@ -6,7 +6,7 @@ use super::error::FileError;
 use super::format::Format;
 use super::record::{Cut, Target};
 use super::transcript::Transcript;
-use crate::edit::{Edit, Edits, splice_edits};
+use crate::edit::{Edit, Edits, moved_breakpoint, splice_edits};
 use crate::json::{Kind, Span, Splice, quote};
 use crate::layout::{BlockLayout, Layout};
 
@@ -154,8 +154,9 @@ impl<'t> Rewrite<'t> {
             let mut plain: Edits = Vec::new();
             for (block, edit) in edits.iter().copied() {
                 match (edit, layout.blocks.get(*block)) {
-                    (Edit::Text(new), Some(BlockLayout { text: Some(span), .. })) => {
-                        self.splice.replace(span.shifted(base), self.value(*span, new));
+                    (Edit::Text(new), Some(place @ BlockLayout { text: Some(span), .. })) => {
+                        let moved = moved_breakpoint(text, place, base).unwrap_or_default();
+                        self.splice.replace(span.shifted(base), self.value(*span, new) + &moved);
                         for copy in self.copies.get(&(message, *block)).into_iter().flatten() {
                             self.splice.replace(copy.shifted(base), quote(new));
                         }

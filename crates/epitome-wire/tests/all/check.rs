@@ -165,10 +165,27 @@ fn names_are_what_people_read() {
 fn equal_words_with_and_without_thinking_are_two_messages() {
     let line = "u:ask a:~why+done u:again a:done u:next";
     rewrite(Anthropic, line, line, &[]);
+    let before = "u:x a:done u:y a:~why+done u:z a:~t+end u:n";
+    let stripped = "u:x a:done u:y a:done u:z a:~t+end u:n";
+    rewrite(Chat, before, stripped, &[Rule::ThinkingRemovedFromMiddle]);
+    rewrite(
+        Anthropic,
+        before,
+        stripped,
+        &[Rule::ThinkingRemovedFromMiddle, Rule::ThinkingBehindEditedPrefix],
+    );
+    rewrite(Chat, before, "u:y a:done u:z a:~t+end u:n", &[]);
+}
+
+#[test]
+fn a_note_that_is_said_with_and_without_thinking_was_not_rewritten() {
+    for dialect in Dialect::ALL {
+        rewrite(dialect, "d:b d:b+~a ", "d:b d:b+~a ", &[]);
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(crate::support::cases(128))]
 
     #[test]
     fn any_conversation_can_be_checked(line in "([sduat]:([a_~^!]?[ab][#$=@]?[12]?\\+?){0,3} ){0,8}") {

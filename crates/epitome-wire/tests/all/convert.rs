@@ -15,7 +15,7 @@ fn through_bytes(dialect: Dialect, conversation: &Conversation) -> Conversation 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(128))]
 
     #[test]
     fn what_all_dialects_can_express_is_the_same_in_each(script in script()) {

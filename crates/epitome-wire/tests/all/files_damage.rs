@@ -63,6 +63,29 @@ fn damaged_lines_are_named() {
     }
 }
 
+const CLAUDE_CODE: &str =
+    r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"claude"}}"#;
+const CODEX: &str = r#"{"timestamp":"2025-01-01T00:00:00Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"codex"}]}}"#;
+const PI: &str = r#"{"type":"message","id":"p","parentId":null,"message":{"role":"user","content":[{"type":"text","text":"pi"}]}}"#;
+
+#[test]
+fn lines_of_another_tool_are_named() {
+    let kinds = [
+        (USER, Format::MessagesJsonl),
+        (CLAUDE_CODE, Format::ClaudeCode),
+        (CODEX, Format::Codex),
+        (PI, Format::Pi),
+    ];
+    for (own, format) in kinds {
+        for (foreign, other) in kinds.iter().filter(|(_, other)| *other != format) {
+            let expected = format!("line 2, column 1: a line of a {other} file in a {format} file");
+            damaged(format!("{own}\n{foreign}\n").as_bytes(), 1, &expected);
+        }
+    }
+    let mixed = format!("{USER}\n{REPLY}\n{CLAUDE_CODE}\n{CODEX}\n");
+    damaged(mixed.as_bytes(), 2, "line 3, column 1: a line of a claude-code file in a messages-jsonl file");
+}
+
 #[test]
 fn invalid_utf8_is_named() {
     let mut bytes = format!("{USER}\n").into_bytes();

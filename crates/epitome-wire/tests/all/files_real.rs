@@ -1,44 +1,24 @@
 //! Real transcripts, where a folder of them is named by `EPITOME_TRANSCRIPTS`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use epitome_core::{Block, Message};
 use epitome_wire::check::check;
 use epitome_wire::files::{Damage, ReadOptions, Reader, ThreadKind, Transcript};
 use epitome_wire::{Edit, Edits};
 
-fn files() -> Vec<PathBuf> {
-    let Some(folder) = std::env::var_os("EPITOME_TRANSCRIPTS") else { return Vec::new() };
-    let mut files = Vec::new();
-    let mut folders = vec![PathBuf::from(folder)];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false if path.to_string_lossy().contains(".json") => files.push(path),
-                false => {}
-            }
-        }
-    }
-    files.sort();
-    files
-}
+use crate::support::{read, recorded, report_use};
 
 fn transcripts(path: &Path) -> impl Iterator<Item = Transcript> {
-    let options = ReadOptions { damage: Damage::KeepGoing, ..ReadOptions::default() };
-    let reader = Reader::new(BufReader::new(File::open(path).unwrap()), options);
     let path = path.to_owned();
-    reader.map(move |read| read.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    read(&path).map(move |read| read.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 #[test]
 fn real_files_are_read_and_written_back() {
     let mut count = 0;
-    for path in files() {
+    for path in recorded() {
         let (mut messages, mut broken) = (0, BTreeMap::new());
         let mut formats = BTreeSet::new();
         for transcript in transcripts(&path) {
@@ -65,7 +45,7 @@ fn real_files_are_read_and_written_back() {
         }
         println!("{}: {formats:?}, {messages} messages, {broken:?}", path.display());
     }
-    println!("real conversations used: {count}");
+    report_use("files written back", count);
 }
 
 fn blocks_stand_where_they_say(transcript: &Transcript) {

@@ -90,7 +90,7 @@ fn valid_json() -> impl Strategy<Value = serde_json::Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(256))]
 
     #[test]
     fn arbitrary_text_is_read_or_refused(text in "\\PC{0,64}") {

@@ -16,3 +16,4 @@ mod prune;
 mod real;
 mod requests;
 mod scripts;
+mod support;

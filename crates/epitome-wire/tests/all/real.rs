@@ -8,6 +8,8 @@ use epitome_core::tokens::{CharsPerFour, Counter, ImagePricing};
 use epitome_wire::convert::{Conversation, Lost, convert};
 use epitome_wire::{Body, Dialect, Piece, Pruning, Sketches, decode_message, encode_message};
 
+use crate::support::report_use;
+
 /// Lines that are bodies: objects with messages.
 fn conversations() -> Vec<String> {
     let own = crate::bodies::body_of_all(Dialect::Chat, "");
@@ -34,11 +36,9 @@ fn real_conversations_survive() {
     let settings = Settings::default();
     let (budget, thinking) = (Budget::default(), ThinkingRule::Free);
     let pruning = Pruning { sketches: &sketches, settings: &settings, budget, thinking };
-    let mut messages = 0;
     for text in &conversations {
         let body = Body::scan(Dialect::Chat, text).unwrap();
         let count = body.messages().len();
-        messages += count;
         let kept: Vec<_> = (0..count).map(Piece::Keep).collect();
         assert_eq!(&body.encode(&kept).unwrap(), text);
 
@@ -59,7 +59,7 @@ fn real_conversations_survive() {
         }
         assert!(Arc::ptr_eq(&sketches.of(&body).unwrap()[0], &sketches.of(&body).unwrap()[0]));
     }
-    println!("used {} conversations of {messages} messages", conversations.len());
+    report_use("conversations in Chat format", conversations.len() - 1);
 }
 
 // What comes back from another dialect is what a second journey leaves as it is, and no text is missing.

@@ -1,19 +1,26 @@
 //! Requests pruned on their way: the same as core prunes messages, by splices, and known messages known.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epitome_core::prune::{self, Budget, MessageSizes, PruneMode, Settings, ThinkingRule};
-use epitome_core::tokens::{Bpe, CharsPerFour, Counter, ImagePricing};
-use epitome_core::{Block, Entry, Message, Outline, Role, ToolResult};
+use epitome_core::tokens::{Bpe, CharsPerFour, Counter, ImagePricing, Tokenizer};
+use epitome_core::{Block, Chars, Entry, Message, Role, Thinking, Tokens, ToolResult};
+use epitome_wire::check::{Rule, check_rewrite};
 use epitome_wire::convert::{Conversation, convert};
 use epitome_wire::{Body, Dialect, Pruning, Sketches, decode_message, encode_message};
 use proptest::prelude::*;
 
 use crate::bodies::body_of_all;
+use crate::prune::assert_no_worse;
 use crate::scripts::script;
 
 fn counter() -> Counter {
     Counter::new(Bpe::o200k(), ImagePricing::Anthropic)
+}
+
+fn by_length() -> Counter {
+    Counter::new(&CharsPerFour, ImagePricing::Anthropic)
 }
 
 /// A body of these messages, without any space.
@@ -30,58 +37,96 @@ fn messages_of(dialect: Dialect, text: &str) -> Vec<Message> {
 }
 
 // Results long enough to be worth pruning, with thinking before them.
-fn lengthened(mut conversation: Conversation) -> Conversation {
-    for (number, message) in conversation.messages.iter_mut().enumerate() {
+fn lengthened(dialect: Dialect, conversation: Conversation) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for (number, mut message) in conversation.messages.into_iter().enumerate() {
         for block in &mut message.blocks {
             if let Block::ToolResult(ToolResult { content, .. }) = block {
                 content.push(Block::text("let value = \"quoted\";\n".repeat(1 + number * 97 % 400)));
             }
         }
-        if message.role == Role::Assistant {
-            let thinking = epitome_core::Thinking {
-                text: "hm".into(),
-                signature: Some("c2ln".into()),
-                extra: Vec::new(),
-            };
-            message.blocks.insert(0, Block::Thinking(thinking));
+        let opens = messages.last().is_none_or(|last| last.role != Role::Assistant);
+        if message.role == Role::Assistant && opens {
+            let signature = Some(format!("c2ln{number}"));
+            let thinking = Block::Thinking(Thinking { text: "hm".into(), signature, extra: Vec::new() });
+            match dialect {
+                Dialect::Anthropic => message.blocks.insert(0, thinking),
+                Dialect::Responses => messages.push(Message::new(Role::Assistant, vec![thinking])),
+                // Chat Completions has no thinking.
+                _ => {}
+            }
         }
+        messages.push(message);
     }
-    conversation
+    messages
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    let zones = (1_usize..4, 0_usize..4);
+    let limits = (proptest::option::of(1_000_usize..4_000), proptest::option::of(1_usize..40));
+    (zones, limits, 0_usize..800, 0_u64..1_000, any::<bool>()).prop_map(
+        |((keep, older), (cap, most), trim, gain, every_call)| Settings {
+            tool_soft_trim_chars: Chars(2 * trim + 1),
+            tool_soft_trim_head: Chars(trim),
+            tool_soft_trim_tail: Chars(trim),
+            keep_last_tool_results: keep,
+            tool_hard_clear_after: keep + older,
+            tool_result_max_chars: cap.map(Chars),
+            max_message_chars: most.map(Chars),
+            clear_at_least: Tokens(gain),
+            prune_mode: if every_call { PruneMode::EveryCall } else { PruneMode::Steps },
+            ..Settings::default()
+        },
+    )
+}
+
+fn budget() -> impl Strategy<Value = Budget> {
+    let limits = (proptest::option::of(0_u64..6_000), proptest::option::of(0_usize..30_000));
+    limits.prop_map(|(tokens, bytes)| Budget { tokens: tokens.map(Tokens), bytes, ..Budget::default() })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::support::cases(48))]
 
     #[test]
-    fn a_pruned_body_is_the_pruned_conversation(script in script(), bound in any::<bool>(), every in any::<bool>()) {
-        let dialect = Dialect::Anthropic;
-        let source = lengthened(script.in_dialect(dialect)).messages;
+    fn a_pruned_body_is_the_pruned_conversation(
+        script in script(), settings in settings(), budget in budget(), bound in any::<bool>()
+    ) {
         let thinking = if bound { ThinkingRule::Bound } else { ThinkingRule::Free };
-        let prune_mode = if every { PruneMode::EveryCall } else { PruneMode::Steps };
-        let settings = Settings { prune_mode, clear_at_least: epitome_core::Tokens(500), ..Settings::default() };
-        let text = body_text(dialect, &source);
-        let body = Body::scan(dialect, &text).unwrap();
-        let sketches = Sketches::new(counter(), 1_000);
-        let pruning = Pruning { sketches: &sketches, settings: &settings, budget: Budget::default(), thinking };
-        let pruned = pruning.of(&body, &[]).unwrap();
+        for dialect in Dialect::ALL {
+            let source = lengthened(dialect, script.in_dialect(dialect));
+            let text = body_text(dialect, &source);
+            let body = Body::scan(dialect, &text).unwrap();
+            let sketches = Sketches::new(by_length(), 1_000);
+            let pruning = Pruning { sketches: &sketches, settings: &settings, budget, thinking };
+            let pruned = pruning.of(&body, &[]).unwrap();
 
-        let entry = |index: usize| Entry {
-            outline: Arc::new(Outline::of(&source[index], &counter(), body.message(index).len())),
-            time: None,
-        };
-        let path: Vec<_> = (0..source.len()).map(entry).collect();
-        let mut sizes = MessageSizes::new(&source, |text: &str| counter().text(text));
-        let plan = prune::plan(&path, &settings, Budget::default(), &mut sizes, thinking);
-        let expected = prune::apply(&plan, &path, &source, epitome_core::Tokens(u64::MAX));
-        prop_assert_eq!(messages_of(dialect, &pruned.text), expected);
-        prop_assert_eq!(&pruned.plan.marks, &plan.marks);
-        // Again, from what is remembered: the same bytes.
-        prop_assert_eq!(pruning.of(&body, &[]).unwrap().text, pruned.text);
+            let entry = |index: usize| {
+                let (message, layout) = decode_message(dialect, body.message(index)).unwrap();
+                Entry { outline: Arc::new(layout.outline(&message, &by_length())), time: None }
+            };
+            let path: Vec<_> = (0..source.len()).map(entry).collect();
+            let mut sizes = MessageSizes::new(&source, |text: &str| by_length().text(text));
+            let plan = prune::plan(&path, &settings, budget, &mut sizes, thinking);
+            let expected = prune::apply(&plan, &path, &source, Tokens(u64::MAX));
+            let after = messages_of(dialect, &pruned.text);
+            prop_assert_eq!(&after, &expected);
+            prop_assert_eq!(&pruned.plan, &plan);
+            prop_assert!(pruned.text.len() <= text.len());
+
+            // Whatever was valid is valid, and thinking was not tampered with.
+            assert_no_worse(dialect, None, &source, &after);
+            let mut refused = check_rewrite(dialect, &source, &after);
+            refused.retain(|found| bound || found.rule != Rule::ThinkingBehindEditedPrefix);
+            prop_assert!(refused.is_empty(), "{}: {:?}", dialect, refused);
+            // Again, from what is remembered: the same bytes.
+            prop_assert_eq!(pruning.of(&body, &[]).unwrap().text, pruned.text);
+        }
     }
 
     #[test]
     fn sketches_know_what_a_fresh_reader_finds(script in script()) {
-        let counter = Counter::new(&CharsPerFour, ImagePricing::Anthropic);
+        let counter = by_length();
         let sketches = Sketches::new(counter, 10_000);
         for dialect in Dialect::ALL {
             // Long enough for runs, and grown message by message at the end.
@@ -95,7 +140,8 @@ proptest! {
                 for (index, sketch) in found.iter().enumerate() {
                     let (message, layout) = decode_message(dialect, body.message(index)).unwrap();
                     prop_assert_eq!(&sketch.layout, &layout);
-                    prop_assert_eq!(&*sketch.outline, &Outline::of(&message, &counter, body.message(index).len()));
+                    prop_assert_eq!(&*sketch.outline, &layout.outline(&message, &counter));
+                    prop_assert_eq!(sketch.outline.bytes, body.message(index).len());
                 }
             }
         }
@@ -173,4 +219,95 @@ fn all_dialects_are_pruned_alike() {
     }
     assert_eq!(texts[0], texts[1]);
     assert_eq!(texts[0], texts[2]);
+}
+
+/// Counts by length, and how many bytes it has been asked to count.
+#[derive(Debug)]
+struct Asked(AtomicUsize);
+
+impl Tokenizer for Asked {
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        self.0.fetch_add(text.len(), Ordering::Relaxed);
+        CharsPerFour.count(text)
+    }
+}
+
+#[test]
+fn a_conversation_with_one_more_message_costs_that_message() {
+    static ASKED: Asked = Asked(AtomicUsize::new(0));
+    let sketches = Sketches::new(Counter::new(&ASKED, ImagePricing::Anthropic), 1_000);
+    let messages: Vec<Message> =
+        (0..100).map(|number| Message::text(Role::User, format!("message number {number}"))).collect();
+    for length in 1..=messages.len() {
+        let text = body_text(Dialect::Chat, &messages[..length]);
+        let before = ASKED.0.load(Ordering::Relaxed);
+        sketches.of(&Body::scan(Dialect::Chat, &text).unwrap()).unwrap();
+        let counted = ASKED.0.load(Ordering::Relaxed) - before;
+        assert_eq!(counted, format!("message number {}", length - 1).len());
+    }
+}
+
+fn every_call() -> Settings {
+    Settings { prune_mode: PruneMode::EveryCall, keep_last_tool_results: 1, ..Settings::default() }
+}
+
+#[test]
+fn a_breakpoint_inside_a_pruned_result_moves_to_the_result() {
+    let long = r"a line\n".repeat(1_000);
+    let body = |first: &str| {
+        let last = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"2","content":"ok"}]}"#;
+        let call = |id| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"a","input":{{}}}}]}}"#
+            )
+        };
+        let results = format!(r#"{{"role":"user","content":[{first}]}}"#);
+        format!(
+            r#"{{"messages":[{{"role":"user","content":"go"}},{},{results},{},{last}]}}"#,
+            call(1),
+            call(2)
+        )
+    };
+    let result = |own: &str| {
+        format!(
+            r#"{{"type":"tool_result","tool_use_id":"1"{own},"content":[{{"type":"text","text":"{long}","cache_control": {{"type":"ephemeral"}}}}],"is_error":false}}"#
+        )
+    };
+    let prune = |text: &str| {
+        let sketches = Sketches::new(by_length(), 100);
+        let (budget, thinking) = (Budget::default(), ThinkingRule::Free);
+        let pruning = Pruning { sketches: &sketches, settings: &every_call(), budget, thinking };
+        let pruned = pruning.of(&Body::scan(Dialect::Anthropic, text).unwrap(), &[]).unwrap();
+        assert_eq!(pruned.plan.soft, 1);
+        assert_eq!(text.len() - pruned.text.len(), pruned.plan.before.bytes - pruned.plan.after.bytes);
+        pruned.text.into_owned()
+    };
+    let moved = prune(&body(&result("")));
+    assert!(moved.contains(r#"a line\n","cache_control":{"type":"ephemeral"},"is_error":false}"#), "{moved}");
+    let own = prune(&body(&result(r#","cache_control":{"type":"own"}"#)));
+    assert!(own.contains(r#"a line\n","is_error":false}"#) && own.contains(r#"{"type":"own"}"#), "{own}");
+}
+
+#[test]
+fn a_byte_budget_counts_escapes_as_they_were_written() {
+    let escaped = r"\u6f22".repeat(5_000);
+    let mut list = vec![r#"{"role":"user","content":"go"}"#.to_owned()];
+    for id in 1..4 {
+        list.push(format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"a","arguments":"{{}}"}}}}]}}"#));
+        list.push(format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{escaped}"}}"#));
+    }
+    let text = format!(r#"{{"messages":[{}]}}"#, list.join(","));
+    let sketches = Sketches::new(by_length(), 100);
+    let budget = Budget { bytes: Some(40_000), ..Budget::default() };
+    let pruning =
+        Pruning { sketches: &sketches, settings: &every_call(), budget, thinking: ThinkingRule::Free };
+    let pruned = pruning.of(&Body::scan(Dialect::Chat, &text).unwrap(), &[]).unwrap();
+    let commas_and_frame = text.len() - pruned.plan.before.bytes;
+    assert_eq!(pruned.text.len() - commas_and_frame, pruned.plan.after.bytes);
+    assert!(pruned.plan.soft == 2 && pruned.plan.after.bytes > 40_000);
+    assert_eq!(pruned.plan.shortfall.bytes, pruned.plan.after.bytes - 40_000);
 }
