@@ -11,12 +11,14 @@ use serde::Serialize;
 use crate::args::Inspect;
 use crate::input::{self, Item};
 use crate::print::{
-    Align, BAD, FAINT, GOOD, HEADING, Table, WARN, bytes, grouped, growth, paint, percent, plural,
+    Align, BAD, FAINT, GOOD, HEADING, Table, WARN, bytes, grouped, growth, paint, percent, plural, width,
 };
 use crate::session::Session;
 use crate::settings::Settings;
 
 const CHART_WIDTH: usize = 72;
+/// What stands beside the chart: its scale and margins.
+const CHART_MARGIN: usize = 14;
 const CHART_HEIGHT: usize = 8;
 /// Rows of a breakdown and of the table of many sessions.
 const ROWS: usize = 12;
@@ -36,6 +38,8 @@ struct Inspection {
     system_and_tools: Tokens,
     threads: usize,
     compactions: usize,
+    /// What the provider billed for the last call, input and output: what the context really was then.
+    billed: Option<Tokens>,
     damaged_lines: Vec<String>,
     warnings: Vec<String>,
     #[serde(flatten)]
@@ -94,7 +98,7 @@ fn inspect(session: &Session, settings: &Settings) -> Inspection {
         Some(main) => (session.path(main), session.messages(main)),
         None => Default::default(),
     };
-    let profile = Profile::of(&path);
+    let profile = Profile::of(&path, &session.rewritten());
     let saved = |mode: PruneMode| {
         let mut settings = settings.clone();
         settings.values.prune.prune_mode = mode;
@@ -113,6 +117,7 @@ fn inspect(session: &Session, settings: &Settings) -> Inspection {
         threads: transcript.threads.len(),
         compactions: transcript.compactions.len(),
         damaged_lines: session.damaged(),
+        billed: session.billed(),
         warnings: session.warnings(),
         pruning: Saving {
             steps: steps.before.tokens - steps.after.tokens,
@@ -239,6 +244,7 @@ impl Inspection {
             table
                 .row([kind_name(part.of), grouped(part.blocks as u64)].into_iter().chain(share(part.tokens)));
         }
+        table.row(["framing".to_owned(), String::new()].into_iter().chain(share(self.profile.framing)));
         writeln!(out, "{}", table.render())?;
 
         let mut table = Table::new(&[
@@ -280,7 +286,7 @@ impl Inspection {
                 out,
                 "  {}\n{}",
                 paint(FAINT, "context at each turn, in tokens"),
-                growth(&sizes, CHART_WIDTH, CHART_HEIGHT)
+                growth(&sizes, CHART_WIDTH.min(width().saturating_sub(CHART_MARGIN)), CHART_HEIGHT)
             )?;
         }
         self.print_pruning(out)?;
@@ -329,7 +335,21 @@ impl Inspection {
             )?;
         }
         if self.compactions > 0 {
-            writeln!(out, "  compacted {} by the tool that wrote it", plural(self.compactions, "time"))?;
+            let now = self.profile.growth.last().copied().unwrap_or_default();
+            writeln!(
+                out,
+                "  compacted {} by the tool that wrote it; {} tokens are in the context now",
+                plural(self.compactions, "time"),
+                grouped(now.0)
+            )?;
+        }
+        if let Some(billed) = self.billed {
+            let fill = percent(billed.0, self.context_window.0);
+            writeln!(
+                out,
+                "  the last call was billed {} tokens, system prompt and tools included: {fill} of the window",
+                grouped(billed.0)
+            )?;
         }
         for warning in &self.warnings {
             writeln!(out, "  {} {warning}", paint(WARN, "warning:"))?;

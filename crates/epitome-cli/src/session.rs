@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use epitome_core::calibrate::{Calibration, Gauge};
 use epitome_core::models::{Model, ThinkingBinding, Warning, WindowGuard};
+use epitome_core::profile::Rewritten;
 use epitome_core::prune::{self, Budget, MessageSizes, Plan, Size, ThinkingRule};
 use epitome_core::tokens::Counter;
 use epitome_core::{Block, Entry, Message, Outline, Role, Tokens};
@@ -120,6 +121,25 @@ impl Session {
     /// What could not be read.
     pub(crate) fn damaged(&self) -> Vec<String> {
         self.transcript.damage.iter().map(ToString::to_string).collect()
+    }
+
+    /// What the provider billed for the last call of the main thread, input and output.
+    pub(crate) fn billed(&self) -> Option<Tokens> {
+        let usage = |at: &usize| {
+            self.transcript.messages[*at].meta.usage.filter(|usage| usage.total_input() > Tokens::ZERO)
+        };
+        self.transcript.main().iter().rev().find_map(usage).map(|usage| usage.total_input() + usage.output)
+    }
+
+    /// The compactions that the main thread went through, by places in it.
+    pub(crate) fn rewritten(&self) -> Vec<Rewritten> {
+        let path = self.transcript.main();
+        let place = |number: usize| path.iter().position(|at| *at == number);
+        let rewritten = self.transcript.compactions.iter().filter_map(|compaction| {
+            let at = place(compaction.position)?;
+            Some(Rewritten { at, from: compaction.first_kept.and_then(place).unwrap_or(at) })
+        });
+        rewritten.collect()
     }
 
     /// What the user should know of the model: that it is unknown, or that its window is small.

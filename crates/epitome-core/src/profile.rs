@@ -33,8 +33,19 @@ pub struct Profile {
     pub by_tool: Vec<ToolShare>,
     /// The largest tool results, largest first.
     pub largest: Vec<LargeResult>,
+    /// Tokens that frame messages and belong to no block.
+    pub framing: Tokens,
     /// The size of the context at each model call.
     pub growth: Vec<Tokens>,
+}
+
+/// A compaction that the path already went through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// The message that carries the summary.
+    pub at: usize,
+    /// The oldest message that stayed in the context beside it; the summary itself where none did.
+    pub from: usize,
 }
 
 /// One part of the whole.
@@ -77,8 +88,8 @@ pub struct LargeResult {
 }
 
 impl Profile {
-    /// The profile of a conversation.
-    pub fn of(path: &[Entry]) -> Self {
+    /// The profile of a conversation; `rewritten` are the compactions it went through, in order.
+    pub fn of(path: &[Entry], rewritten: &[Rewritten]) -> Self {
         let mut names = ToolNames::default();
         let mut profile = Profile { messages: path.len(), ..Profile::default() };
         let mut roles: BTreeMap<Role, Share<Role>> = BTreeMap::new();
@@ -121,22 +132,32 @@ impl Profile {
         profile.by_tool =
             tools.into_iter().map(|(name, share)| ToolShare { name: name.to_owned(), ..share }).collect();
         profile.by_tool.sort_by_key(|share| std::cmp::Reverse(share.call_tokens + share.result_tokens));
-        profile.growth = growth(path);
+        let blocks: Tokens = profile.by_kind.iter().map(|share| share.tokens).sum();
+        profile.framing = profile.tokens - blocks;
+        profile.growth = growth(path, rewritten);
         profile.turns = profile.growth.len();
         profile.exchanges = exchanges(path.iter().map(|entry| &*entry.outline)).len();
         profile
     }
 }
 
-// What each call was sent: everything up to its input. A last input without reply is a call about to be made.
-fn growth(path: &[Entry]) -> Vec<Tokens> {
-    let mut sent = Tokens::ZERO;
-    let mut at = 0;
+// What each call was sent: everything up to its input, after a compaction only from what that kept. A last input without
+// reply is a call about to be made.
+fn growth(path: &[Entry], rewritten: &[Rewritten]) -> Vec<Tokens> {
+    let sums = path.iter().scan(Tokens::ZERO, |sum, entry| {
+        *sum += entry.outline.tokens;
+        Some(*sum)
+    });
+    let sums: Vec<Tokens> = std::iter::once(Tokens::ZERO).chain(sums).collect();
+    let up_to = |message: usize| sums.get(message).copied().unwrap_or_default();
+    let mut rewritten = rewritten.iter().peekable();
+    let mut start = 0;
     let mut sizes = Vec::new();
     for turn in turns(path.iter().map(|entry| &*entry.outline)) {
-        sent += path[at..turn.input.end].iter().map(|entry| entry.outline.tokens).sum();
-        at = turn.input.end;
-        sizes.push(sent);
+        while let Some(passed) = rewritten.next_if(|next| next.at < turn.input.end) {
+            start = passed.from;
+        }
+        sizes.push(up_to(turn.input.end) - up_to(start));
     }
     sizes
 }
@@ -158,4 +179,31 @@ fn largest_first<Of>(shares: impl Iterator<Item = Share<Of>>) -> Vec<Share<Of>> 
     let mut shares: Vec<_> = shares.collect();
     shares.sort_by_key(|share| std::cmp::Reverse(share.tokens));
     shares
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::message::Message;
+    use crate::outline::Outline;
+    use crate::tokens::{CharsPerFour, Counter, ImagePricing};
+
+    #[test]
+    fn the_context_grows_until_it_is_compacted() {
+        let counter = Counter::new(&CharsPerFour, ImagePricing::Anthropic);
+        let roles = [Role::User, Role::Assistant].into_iter().cycle();
+        let entry = |role| Message::text(role, "x".repeat(24));
+        let entry = |role| Entry { outline: Arc::new(Outline::of(&entry(role), &counter, 1)), time: None };
+        let path: Vec<Entry> = roles.take(8).map(entry).collect();
+        let growth = |rewritten: &[Rewritten]| {
+            let profile = Profile::of(&path, rewritten);
+            assert_eq!((profile.turns, profile.tokens, profile.framing), (4, Tokens(80), Tokens(32)));
+            profile.growth.iter().map(|size| size.0).collect::<Vec<_>>()
+        };
+        assert_eq!(growth(&[]), [10, 30, 50, 70]);
+        assert_eq!(growth(&[Rewritten { at: 4, from: 4 }]), [10, 30, 10, 30]);
+        assert_eq!(growth(&[Rewritten { at: 4, from: 3 }]), [10, 30, 20, 40]);
+    }
 }

@@ -23,6 +23,11 @@ pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
 /// What failed.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
+/// How many columns there are to print in: the terminal's, or as many as people like to read.
+pub(crate) fn width() -> usize {
+    terminal_size::terminal_size().map_or(100, |(terminal_size::Width(columns), _)| usize::from(columns))
+}
+
 /// `text` in `style`; the stream it is written to drops the colour where there is no terminal.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
