@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use epitome_core::Tokens;
 use epitome_wire::files::Format;
@@ -60,7 +61,7 @@ pub(crate) struct Input {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The files' format, where it is not to be found by itself.
-    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    #[arg(long, value_name = "FORMAT", value_parser = format_names().try_map(|name| name.parse::<Format>()))]
     pub(crate) format: Option<Format>,
     /// Keep going at damaged lines and say which; otherwise stop at the first.
     #[arg(long)]
@@ -163,8 +164,8 @@ pub(crate) struct EvalTokens {
     pub(crate) json: bool,
 }
 
-fn parse_format(text: &str) -> Result<Format, String> {
-    text.parse().map_err(|error: epitome_wire::files::BadFormat| error.to_string())
+fn format_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(Format::ALL.map(Format::name))
 }
 
 /// An amount of tokens as people write it: 20000, 20k, 1.5M.

@@ -36,8 +36,8 @@ pub(crate) fn tokens(arguments: &EvalTokens, settings: &Settings) -> anyhow::Res
         writeln!(out)?;
         return outcome;
     }
-    outcome?;
     if rows.is_empty() {
+        outcome?;
         let hint = "only sessions whose replies carry the provider's usage can be replayed, as Claude Code and pi write them";
         return Err(failure("no session carries token usage", hint));
     }
@@ -62,7 +62,8 @@ pub(crate) fn tokens(arguments: &EvalTokens, settings: &Settings) -> anyhow::Res
         printed.row(counts.into_iter().chain(errors));
     }
     write!(out, "{}", printed.render())?;
-    Ok(writeln!(out, "\n  Errors against the provider's own count, after five calls of each session.")?)
+    writeln!(out, "\n  Errors against the provider's own count, after five calls of each session.")?;
+    outcome
 }
 
 fn percents(errors: Errors, scored: bool) -> [String; 2] {

@@ -46,8 +46,7 @@ impl Session {
         let found = settings.models.get(named.unwrap_or_default());
         let counter = found.model.counter();
         let outline = |(message, layout): (&Message, &epitome_wire::Layout)| {
-            let bytes = layout.records.iter().map(|record| record.len()).sum();
-            Arc::new(Outline::of(message, &counter, bytes))
+            Arc::new(layout.outline(message, &counter))
         };
         let outlines: Vec<_> = transcript.messages.iter().zip(&transcript.layouts).map(outline).collect();
         let system = transcript.system.as_ref().map_or(Tokens::ZERO, |system| counter.message(system));

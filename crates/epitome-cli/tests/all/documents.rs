@@ -10,7 +10,8 @@ use crate::run::{command, repository};
 const PREFACE: &str = "# Settings
 
 Each setting has one name. It can stand in `epitome.toml`, in the environment as `EPITOME_` and the name in capitals, or on
-the command line as `--set name=value`; later ones win. The names that other systems use for the same thing work as well.
+the command line as `--set name=value`; later ones win. The names that other systems use for the same thing work in the file
+and with `--set` as well.
 
 ```toml
 # epitome.toml
