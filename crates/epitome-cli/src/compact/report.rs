@@ -2,7 +2,7 @@
 
 use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
 use epitome_core::{Entry, Role, Tokens};
-use epitome_wire::check::{self, check_rewrite};
+use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
 
@@ -149,7 +149,7 @@ impl Report {
                 .map(|thread| side.violations(&side.messages(thread)).len())
                 .sum();
         }
-        self.problems_after += broken_by_rewriting(session, &after);
+        self.problems_after += broken_by_rewriting(session, &after, arguments.strategy);
         self.shortfall = shortfall(&after, budget);
         self.shortfall.tokens = session.in_budget_unit(self.shortfall.tokens).0;
         Ok(())
@@ -230,19 +230,21 @@ impl Report {
 }
 
 // What changing the messages broke: rules about history that was sent before.
-fn broken_by_rewriting(before: &Session, after: &Session) -> usize {
+fn broken_by_rewriting(before: &Session, after: &Session, strategy: Strategy) -> usize {
     let same = |old: &Thread, new: &Thread| {
         old.kind == new.kind && (old.kind == ThreadKind::Main || old.id == new.id)
+    };
+    let is_meant = |violation: &&Violation| match violation.rule {
+        // Only where thinking is bound does it matter what was changed before it.
+        check::Rule::ThinkingBehindEditedPrefix => before.thinking_rule() == ThinkingRule::Bound,
+        // Whoever drops the oldest messages drops what the provider made of still older ones.
+        check::Rule::CompactionLost => strategy != Strategy::None,
+        _ => true,
     };
     let count = |old: &Thread| {
         let Some(new) = after.transcript.threads.iter().find(|new| same(old, new)) else { return 0 };
         let found = check_rewrite(before.transcript.dialect, &before.messages(old), &after.messages(new));
-        // Only where thinking is bound does it matter what was changed before it.
-        let is_free = before.thinking_rule() == ThinkingRule::Free;
-        found
-            .iter()
-            .filter(|violation| !(is_free && violation.rule == check::Rule::ThinkingBehindEditedPrefix))
-            .count()
+        found.iter().filter(is_meant).count()
     };
     before.transcript.threads.iter().map(count).sum()
 }

@@ -75,6 +75,26 @@ fn a_damaged_line_is_named_and_can_be_skipped() {
     assert!(lenient.text().contains("damaged: line 42"), "{}", lenient.text());
     let compacted = epitome(&["compact", "--lenient", input]);
     assert!(compacted.text().ends_with(cut), "what could not be read is kept as it was");
+    assert!(
+        compacted.stderr.contains("damaged: ") && compacted.stderr.contains("line 42"),
+        "{}",
+        compacted.stderr
+    );
+    for command in ["compact", "count"] {
+        let ran = epitome(&[command, "--json", "--lenient", input]);
+        assert!(
+            ran.stderr.contains("session.jsonl: line 42, column 196: string is never closed"),
+            "{command}: {}",
+            ran.stderr
+        );
+        let damaged = &ran.json()["damaged"];
+        assert_eq!(damaged.as_array().unwrap().len(), 1, "{command}");
+        assert!(damaged[0].as_str().unwrap().starts_with("line 42, "), "{command}: {damaged}");
+    }
+    fs::write(input, example + &"{\n".repeat(30)).unwrap();
+    let many = epitome(&["count", "--lenient", input]);
+    assert_eq!(many.stderr.lines().count(), 11, "{}", many.stderr);
+    assert!(many.stderr.contains("20 places more"), "{}", many.stderr);
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! `epitome compact`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use epitome_core::Block;
+use epitome_wire::files::{Damage, ReadOptions, read_all};
+use epitome_wire::{Edit, Edits};
 use serde_json::Value;
 
 use crate::run::{epitome, epitome_with, example, fixtures};
@@ -50,23 +54,70 @@ fn compacting_twice_changes_nothing_more() {
     }
 }
 
+// The fixture with every tool result made long, and how many there are.
+fn inflated(bytes: &[u8]) -> (String, usize) {
+    let options = ReadOptions { damage: Damage::KeepGoing, ..ReadOptions::default() };
+    let (mut text, mut results) = (String::new(), 0);
+    for transcript in read_all(bytes, options).unwrap() {
+        let mut edits: BTreeMap<usize, Edits> = BTreeMap::new();
+        for (at, message) in transcript.messages.iter().enumerate() {
+            let blocks = message.blocks.iter().enumerate();
+            for (block, _) in blocks.filter(|(_, block)| matches!(block, Block::ToolResult(_))) {
+                let long = format!("result {results} says\n").repeat(400);
+                edits.entry(at).or_default().push((block, Edit::Text(long)));
+                results += 1;
+            }
+        }
+        text += &transcript.rewrite(&edits, &BTreeSet::new()).unwrap();
+    }
+    (text, results)
+}
+
 #[test]
 fn every_format_is_written_back_in_kind() {
+    let (mut pruned_formats, mut cleared_formats) = (0, 0);
     for entry in fs::read_dir(fixtures()).unwrap() {
         let path = entry.unwrap().path();
-        let path = path.to_str().unwrap();
-        let before = fs::read(path).unwrap();
-        let same = epitome(&["compact", "--lenient", path, "--set", "tool_pruning_enabled=false"]);
-        assert_eq!(same.code, 0, "{path}: {}", same.stderr);
-        assert_eq!(same.stdout, before, "{path}: nothing to do, so the same bytes");
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let before = fs::read(&path).unwrap();
+        let run = |input: &[u8], settings: &[&str], flags: &[&str]| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join(name);
+            fs::write(&file, input).unwrap();
+            let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
+            let ran =
+                epitome(&[&["compact", "--lenient", file.to_str().unwrap()], flags, &settings[..]].concat());
+            assert_eq!(ran.code, 0, "{name}: {}", ran.stderr);
+            assert!(!ran.stderr.contains("bug:"), "{name}: {}", ran.stderr);
+            ran
+        };
+        let off = ["tool_pruning_enabled=false"];
+        assert_eq!(run(&before, &off, &[]).stdout, before, "{name}: nothing to do, so the same bytes");
 
-        let settings = ["keep_last_tool_results=1", "tool_hard_clear_after=1", "prune_mode=every-call"];
-        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", setting]).collect();
-        let pruned = epitome(&[&["compact", "--lenient", path], settings.as_slice()].concat());
-        assert_eq!(pruned.code, 0, "{path}: {}", pruned.stderr);
-        assert!(pruned.stdout.len() <= before.len(), "{path}");
-        assert!(!pruned.stderr.contains("bug:"), "{path}: {}", pruned.stderr);
+        let (long, results) = inflated(&before);
+        if results == 0 {
+            continue;
+        }
+        let settings = [
+            "keep_last_tool_results=1",
+            "tool_hard_clear_after=1",
+            "prune_mode=every-call",
+            "tool_result_max_chars=1000",
+        ];
+        let reports = run(long.as_bytes(), &settings, &["--json"]).json();
+        let reports = reports.as_array().cloned().unwrap_or_else(|| vec![reports]);
+        let sum = |field: &str| reports.iter().map(|report| report[field].as_u64().unwrap()).sum::<u64>();
+        assert!(sum("cleared") + sum("capped") > 0, "{name}: {reports:?}");
+        assert!(sum("problems_after") <= sum("problems_before"), "{name}");
+        assert!(sum("tokens_after") < sum("tokens_before") / 2, "{name}");
+        pruned_formats += 1;
+        cleared_formats += u64::from(sum("cleared") > 0);
+
+        let once = run(long.as_bytes(), &settings, &[]).stdout;
+        assert!(once.len() < long.len() / 2, "{name}");
+        assert_eq!(run(&once, &settings, &[]).stdout, once, "{name}: pruning twice is pruning once");
     }
+    assert!(pruned_formats >= 12 && cleared_formats >= 2, "{pruned_formats}, {cleared_formats}");
 }
 
 #[test]

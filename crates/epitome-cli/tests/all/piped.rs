@@ -126,7 +126,7 @@ fn a_budget_is_in_tokens_of_the_model_that_was_asked_for() {
 #[test]
 fn a_growing_conversation_keeps_its_prefix_between_steps() {
     for dialect in DIALECTS {
-        let all = messages(dialect, 24);
+        let all = messages(dialect, 16);
         let mut before: Option<(Vec<Value>, Value)> = None;
         let (mut kept, mut stepped) = (0, 0);
         let calls = (1..=all.len()).filter(|end| {

@@ -76,3 +76,27 @@ fn mistakes_are_explained() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("did you mean tool_hard_clear_after?"));
 }
+
+#[test]
+fn variables_that_are_no_settings_are_let_be() {
+    for name in
+        ["LISTEN", "ANTHROPIC_UPSTREAM", "OPENAI_UPSTREAM", "DB", "TRANSCRIPTS", "FUZZ_SECONDS", "WRITE"]
+    {
+        let output = command(&["count", &example()]).env(format!("EPITOME_{name}"), "x").output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn variables_may_be_any_bytes() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = OsStr::from_bytes(b"\xff\xfe");
+    for name in [OsStr::new("SOMETHING"), bytes] {
+        let output = command(&["count", &example()]).env(name, bytes).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let output = command(&["count", &example()]).env("EPITOME_WARN_TOKENS", bytes).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "of ours they must make sense");
+}

@@ -36,21 +36,11 @@ const NOT_IN_CORE: &[&str] = &[
     "walkdir",
 ];
 
-/// Paths of the standard library that do the same.
-const NOT_IN_CORE_SOURCE: &[&str] = &[
-    "std::env",
-    "std::fs",
-    "std::io",
-    "std::net",
-    "std::process",
-    "std::thread",
-    "std::time",
-    "SystemTime",
-    "Instant",
-    "RandomState::new",
-    "async fn",
-    ".await",
-];
+/// Modules of the standard library that do the same, by whatever path they are reached.
+const NOT_IN_CORE_MODULES: &[&str] = &["env", "fs", "io", "net", "os", "process", "thread", "time"];
+
+/// Words that do the same.
+const NOT_IN_CORE_WORDS: &[&str] = &["SystemTime", "Instant", "RandomState", "async", "await"];
 
 struct Workspace {
     root: PathBuf,
@@ -140,18 +130,73 @@ fn core_is_pure() {
     let workspace = Workspace::read();
     let core = workspace.ours().find(|id| workspace.name(id) == "epitome-core").unwrap();
     let reached = workspace.closure(core);
-    let impure: Vec<_> = NOT_IN_CORE.iter().filter(|name| reached.contains(*name)).collect();
-    assert!(impure.is_empty(), "epitome-core reaches {impure:?}");
+    let impure_crates: Vec<_> = NOT_IN_CORE.iter().filter(|name| reached.contains(*name)).collect();
+    assert!(impure_crates.is_empty(), "epitome-core reaches {impure_crates:?}");
 
     let sources = rust_files(&workspace.root.join("crates/epitome-core/src"));
     assert!(sources.len() > 5, "the core's sources were not found");
     for path in sources {
         let source = fs::read_to_string(&path).unwrap();
-        let code = source.split("#[cfg(test)]").next().unwrap();
-        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-            let impure = NOT_IN_CORE_SOURCE.iter().find(|word| line.contains(*word));
-            assert!(impure.is_none(), "{}: {line:?} uses {impure:?}", path.display());
-        }
+        let impure = impure(source.split("#[cfg(test)]").next().unwrap());
+        assert!(impure.is_empty(), "{} uses {impure:?}", path.display());
+    }
+}
+
+/// What impure things this code names.
+fn impure(code: &str) -> Vec<String> {
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    let names = |code: &str| -> Vec<String> {
+        code.split(|character| !is_part(character)).map(str::to_owned).collect()
+    };
+    let mut found = names(&code);
+    found.retain(|word| NOT_IN_CORE_WORDS.contains(&word.as_str()));
+    for imported in code.split("use std::").skip(1) {
+        let mut modules = names(imported.split(';').next().unwrap());
+        modules.retain(|name| NOT_IN_CORE_MODULES.contains(&name.as_str()));
+        found.extend(modules);
+    }
+    for module in NOT_IN_CORE_MODULES.iter().map(|module| format!("{module}::")) {
+        // A module that is imported under its name, or reached by its path; not one of ours that ends alike.
+        let is_std = |at: usize| {
+            let before = &code[..at];
+            before.ends_with("std::") || !before.ends_with(|before| is_part(before) || before == ':')
+        };
+        found.extend(code.match_indices(&module).filter(|(at, _)| is_std(*at)).map(|_| module.clone()));
+    }
+    found
+}
+
+#[test]
+fn impurity_is_found_however_it_is_written() {
+    let impure_code = [
+        "use std::fs;",
+        "use std::{fs, io};",
+        "use std::{\n    collections::{BTreeMap, HashMap},\n    io::{self, Read},\n};",
+        "use std::io as input;",
+        "use std::time::Duration;",
+        "pub use std::env;",
+        "let name = std::env::var(\"HOME\");",
+        "let text = fs::read_to_string(path);",
+        "let now = Instant::now();",
+        "async fn call() {}",
+        "call().await;",
+        "let state = RandomState::new();",
+    ];
+    for code in impure_code {
+        assert!(!impure(code).is_empty(), "{code}");
+    }
+    let pure_code = [
+        "use std::collections::HashMap;",
+        "use std::{borrow::Cow, fmt, ops::{Add, Range}};",
+        "use crate::units::{Time, Tokens};",
+        "fn time(entry: &Entry) -> Option<Time> { entry.time }",
+        "// std::fs is for others",
+        "let instants = studio::count();",
+    ];
+    for code in pure_code {
+        assert_eq!(impure(code), Vec::<String>::new(), "{code}");
     }
 }
 
@@ -202,4 +247,25 @@ fn licence_expressions_are_read() {
     assert!(permits("(MIT OR Apache-2.0) AND Unicode-3.0", &allowed));
     assert!(!permits("MIT AND GPL-3.0", &allowed));
     assert!(!permits("GPL-3.0", &allowed));
+}
+
+// Whoever reads about a script finds it.
+#[test]
+fn every_script_that_is_named_exists() {
+    let root = Workspace::read().root;
+    let mut named = 0;
+    let documents = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "deny.toml", "clippy.toml"];
+    let folders = ["docs", "scripts"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+    let inside =
+        folders.into_iter().flatten().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    for path in documents.iter().map(|name| root.join(name)).chain(inside) {
+        let text = fs::read_to_string(&path).unwrap();
+        for rest in text.split("scripts/").skip(1) {
+            let name: String =
+                rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
+            assert!(root.join("scripts").join(&name).is_file(), "{} names scripts/{name}", path.display());
+            named += 1;
+        }
+    }
+    assert!(named > 3);
 }

@@ -145,3 +145,28 @@ fn system(content: &str) -> Option<Message> {
 pub(super) fn dialect(messages: &[Node<'_>]) -> Dialect {
     messages.iter().find_map(|node| Dialect::of_message(node.raw())).unwrap_or(Dialect::Chat)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ReadOptions, read_all};
+
+    #[test]
+    fn a_body_names_its_model() {
+        let user = r#"[{"role":"user","content":"hello"}]"#;
+        let cases = [
+            (
+                format!(r#"{{"model":"claude-opus-4-5","max_tokens":9,"system":"s","messages":{user}}}"#),
+                Some("claude-opus-4-5"),
+            ),
+            (format!(r#"{{"model":"gpt-5.5","messages":{user}}}"#), Some("gpt-5.5")),
+            (format!(r#"{{"model":"gpt-5.5","input":{user}}}"#), Some("gpt-5.5")),
+            (format!(r#"{{"model":"one","messages":{user},"model":"two"}}"#), Some("two")),
+            (format!(r#"{{"model":7,"messages":{user}}}"#), None),
+            (user.to_owned(), None),
+        ];
+        for (text, expected) in cases {
+            let read = read_all(text.as_bytes(), ReadOptions::default()).unwrap();
+            assert_eq!(read[0].model.as_deref(), expected, "{text}");
+        }
+    }
+}
