@@ -2,11 +2,14 @@
 //!
 //! It emits and never collects: a program without a subscriber pays nothing for it.
 
+use crate::compact::Report;
 use crate::prune::Plan;
 use crate::units::Tokens;
 
 /// The target of pruning's events.
 pub const PRUNE: &str = "epitome::prune";
+/// The target of compaction's events.
+pub const COMPACT: &str = "epitome::compact";
 /// The target of token estimates.
 pub const TOKENS: &str = "epitome::tokens";
 
@@ -42,4 +45,36 @@ pub fn input_estimated(tokens: Tokens, warn_tokens: Tokens) {
             "estimated input tokens exceed the early warning"
         );
     }
+}
+
+/// Reports that a compaction starts.
+pub(crate) fn compacting(tokens: Tokens, threshold: Tokens, messages: usize) {
+    tracing::info!(
+        target: COMPACT,
+        tokens_before = tokens.0,
+        threshold = threshold.0,
+        messages,
+        "Compaction: estimated ~{tokens} tokens, threshold {threshold} — compacting {messages} messages"
+    );
+}
+
+/// Reports what a compaction came to.
+pub(crate) fn compacted(report: &Report) {
+    let summaries = || report.segments.iter().filter(|stretch| stretch.level.is_some());
+    let messages: usize = summaries().map(|stretch| stretch.range.len()).sum();
+    let tokens: Tokens = summaries().map(|stretch| stretch.tokens_after).sum();
+    let freed = report.tokens_before - report.tokens_after;
+    tracing::info!(
+        target: COMPACT,
+        strategy = report.strategy,
+        messages,
+        tokens_before = report.tokens_before.0,
+        tokens_after = report.tokens_after.0,
+        "Compaction: summarized {messages} messages into ~{tokens} tokens, freed ~{freed} estimated tokens"
+    );
+}
+
+/// Reports that a summary could not be had.
+pub(crate) fn compaction_failed(error: &str) {
+    tracing::warn!(target: COMPACT, error, "Compaction failed: {error}. Falling back.");
 }

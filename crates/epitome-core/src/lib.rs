@@ -7,16 +7,23 @@
 //! [`Outline`]s: what there is to know of a message without its text. Outlines are small, cached by
 //! content hash, and all that pruning, cutting and planning look at.
 
+pub mod adaptive;
+pub mod artifacts;
 pub mod calibrate;
+pub mod checkpoint;
+pub mod compact;
+pub mod cost;
 pub mod events;
 mod hash;
 mod message;
 pub mod models;
 mod outline;
+pub mod pressure;
 pub mod profile;
 pub mod prune;
 pub mod settings;
 pub mod tokens;
+pub mod topics;
 pub mod trim;
 pub mod turn;
 mod units;

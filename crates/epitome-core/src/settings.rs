@@ -8,21 +8,33 @@ mod word;
 use serde::Serialize;
 
 use self::word::Word;
-use crate::prune;
+use crate::topics::TopicSettings;
+use crate::{compact, prune};
 
 /// All settings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
     /// Those of pruning.
     #[serde(flatten)]
     pub prune: prune::Settings,
+    /// Those of compaction.
+    #[serde(flatten)]
+    pub compact: compact::Settings,
+    /// Those of topics and tiers.
+    #[serde(flatten)]
+    pub topics: TopicSettings,
     /// The `none` strategy leaves out the oldest messages beyond this many.
     pub max_conversation_messages: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { prune: prune::Settings::default(), max_conversation_messages: 50 }
+        Self {
+            prune: prune::Settings::default(),
+            compact: compact::Settings::default(),
+            topics: TopicSettings::default(),
+            max_conversation_messages: 50,
+        }
     }
 }
 
@@ -36,7 +48,9 @@ impl Settings {
                 allowed: "at least 1".to_owned(),
             });
         }
-        self.prune.validate()
+        self.prune.validate()?;
+        self.compact.validate()?;
+        self.topics.validate()
     }
 }
 
@@ -153,7 +167,7 @@ pub const SETTINGS: &[Setting] = settings! {
     tool_result_max_chars of prune, ["tool_output_max_chars", "TOOL_OUTPUT_MAX_CHARS", "NOUS_TOOL_OUTPUT_MAX_CHARS", "MaxToolResultChars"],
         "No tool result is sent longer than this, however new it is.";
     max_message_chars of prune, ["maxMessageChars"],
-        "Texts of earlier exchanges that are longer than this are cut short.";
+        "Texts of earlier exchanges that are longer than this are cut short; tiered cuts those of the current topic, at 2000 unless this says otherwise.";
     exclude_tools of prune, [],
         "Tools whose results are never touched, separated by commas; a * at the end stands for any ending.";
     prune_mode of prune, [],
@@ -168,6 +182,66 @@ pub const SETTINGS: &[Setting] = settings! {
         "How many characters of such an error stay.";
     warn_tokens of prune, [],
         "Estimated input tokens above which a request is worth an early warning.";
+    compaction_enabled of compact, ["NOUS_COMPACTION_ENABLED"],
+        "Whether history is compacted at all; if not, only the oldest messages beyond max_conversation_messages go.";
+    strategy of compact, ["CompactionStrategy"],
+        "What is done to make a conversation smaller; summarize is another name for narrative.";
+    fallback of compact, [],
+        "What happens when a summary cannot be had or everything is protected: what the seed does, or whatever it takes.";
+    compaction_threshold of compact, ["NOUS_COMPACTION_THRESHOLD", "CompactionThresholdTokens", "input_token_budget", "NOUS_INPUT_TOKEN_BUDGET"],
+        "Compaction is due when everything that is sent exceeds this; off: when it exceeds hard_threshold.";
+    reserve_tokens of compact, ["reserveTokens"],
+        "Tokens of the window that are kept free for the next turn.";
+    warn_threshold of compact, [],
+        "Above this share of what the window holds, or this many tokens, somebody should know.";
+    soft_threshold of compact, [],
+        "Above this a summary is prepared in the background.";
+    hard_threshold of compact, [],
+        "Above this nothing is sent before it is compacted.";
+    low_watermark of compact, [],
+        "What a compaction goes down to.";
+    adaptive of compact, [],
+        "Whether threshold and recency window follow the conversation: how fast it grows and how large messages are.";
+    keep_recent_tokens of compact, ["NOUS_KEEP_RECENT_TOKENS", "keepTokens"],
+        "How much of the recent conversation checkpoint keeps as it was.";
+    retain_tokens of compact, [],
+        "How many tokens of older messages stay once more because they hold decisions or facts; 0 for none.";
+    recency_window of compact, ["NOUS_RECENCY_WINDOW", "ProtectedTailMessages"],
+        "How many of the last messages rolling and narrative keep as they were.";
+    keep_by of compact, [],
+        "Whether keep_recent_tokens is measured out message by message or in whole turns.";
+    summary_token_budget of compact, ["NOUS_SUMMARY_TOKEN_BUDGET", "SummarizationMaxTokens"],
+        "How many tokens a summary may have.";
+    summary_max_chars of compact, ["NOUS_SUMMARY_MAX_CHARS"],
+        "How many characters a summary may have.";
+    summary_length of compact, [],
+        "Whether a summary may always be that long, or grows with what it covers.";
+    tiers_due of compact, [],
+        "When the tiers of tiered are looked at: when the conversation does not fit, or when any tier exceeds its share.";
+    placement of compact, [],
+        "Where summaries stand: as a pair of messages, in the first user message, or among the operator's instructions.";
+    summary_words of compact, [],
+        "The words around a summary; {summary} stands for it.";
+    acknowledgement of compact, [],
+        "What the assistant answers to a summary, where roles must alternate.";
+    current_topic_share of topics, ["currentTopic"],
+        "The current topic's part of the budget.";
+    historical_topics_share of topics, ["historicalTopics"],
+        "The part of the budget for summaries of earlier topics.";
+    bulk_archives_share of topics, ["bulkArchives"],
+        "The part of the budget for bulk archives.";
+    topic_summary_tokens of topics, ["topicSummaryTokens"],
+        "How many tokens the summary of a topic may have.";
+    bulk_summary_tokens of topics, ["bulkSummaryTokens"],
+        "How many tokens a bulk archive may have.";
+    bulk_merge_size of topics, ["bulkMergeSize"],
+        "How many of the oldest topics are merged into a bulk archive.";
+    silence_minutes of topics, ["silenceMinutes"],
+        "A silence longer than this many minutes ends a topic.";
+    topic_token_threshold of topics, ["tokenThreshold"],
+        "A topic that exceeds this part of the current topic's part is sealed.";
+    subject_detection of topics, [],
+        "Whether changes of subject are looked for that nobody announced, by the words that exchanges share.";
     max_conversation_messages, ["MaxConversationMessages", "MAX_HISTORY_MESSAGES"],
         "The none strategy leaves out the oldest messages beyond this many.";
 };

@@ -45,10 +45,19 @@ pub enum Change {
 pub fn edits<'t>(
     plan: &Plan,
     path: &[Entry],
+    text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
+) -> Vec<(usize, Change)> {
+    changes(&plan.marks, path, text)
+}
+
+/// The messages that these marks change, ascending, and how.
+pub(crate) fn changes<'t>(
+    marks: &[Marked],
+    path: &[Entry],
     mut text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
 ) -> Vec<(usize, Change)> {
     let mut run = Run::default();
-    plan.marks
+    marks
         .chunk_by(|left, right| left.message == right.message)
         .filter_map(|marks| {
             let message = marks.first()?.message;
@@ -94,7 +103,9 @@ impl Run {
     // All thinking goes at once, so every message of nothing else is left out. But a run that has nothing
     // else keeps one message between its two neighbours, who would otherwise speak twice in a row.
     fn without(&self, message: usize, path: &[Entry]) -> Change {
-        let separates = self.messages.start > 0 && self.messages.end < path.len();
+        let before = path.get(..self.messages.start).unwrap_or_default();
+        let spoken = |entry: &Entry| !matches!(entry.outline.role, Role::System | Role::Developer);
+        let separates = before.iter().any(spoken) && self.messages.end < path.len();
         if !self.speaks_on && separates && message == self.messages.start {
             Change::Replace(Message::text(Role::Assistant, THINKING_REMOVED))
         } else {
@@ -122,7 +133,8 @@ pub fn apply(plan: &Plan, path: &[Entry], messages: &[Message], warn_tokens: Tok
     pruned
 }
 
-fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
+/// A message with some of its blocks changed.
+pub(crate) fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
     let mut edits = edits.into_iter().peekable();
     let blocks = message.blocks.iter().enumerate().filter_map(|(at, block)| {
         match edits.next_if(|(changed, _)| *changed == at).map(|(_, edit)| edit) {

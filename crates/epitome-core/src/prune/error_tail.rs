@@ -58,6 +58,24 @@ fn last_error(text: &str) -> Chars {
     found
 }
 
+/// The line that tells most of an error: the last exception, or else the first line that looks like an error, or
+/// else the last one. Exit codes and bare tags tell nothing.
+pub(crate) fn telling_line(error: &str) -> &str {
+    let is_tag = |line: &str| line.starts_with('<') && line.ends_with('>') && !line.contains(' ');
+    let tells = |line: &&str| !line.is_empty() && !is_tag(line) && exit_code(line).is_none();
+    // pytest sets an `E` before the lines of an error.
+    let without_sign =
+        |line: &'_ str| line.strip_prefix("E  ").map_or(line.len(), |rest| rest.trim_start().len());
+    let exception = |line: &&str| names_an_exception(&line[line.len() - without_sign(line)..]);
+    let header = |line: &&str| line.ends_with(':') || line.starts_with("Traceback");
+    let lines = || error.lines().rev().take(LINES).map(bounded).filter(tells);
+    lines()
+        .find(exception)
+        .or_else(|| lines().filter(|line| classify(line) == Line::Error && !header(line)).last())
+        .or_else(|| lines().next())
+        .unwrap_or_else(|| bounded(error))
+}
+
 fn last_lines(text: &str, at_most: usize) -> Chars {
     let mut kept = Chars::ZERO;
     for line in text.split_inclusive('\n').rev() {

@@ -22,6 +22,8 @@ mod settings;
 pub use edits::{
     BlockEdit, CACHE_CONTROL, Change, THINKING_REMOVED, apply, edits, moved_breakpoint, text_of,
 };
+pub(crate) use edits::{changes, edited};
+pub(crate) use error_tail::telling_line;
 pub use error_tail::{LONGEST_ERROR_TAIL, Outcome};
 pub use facts::{TextFacts, read_text};
 pub use mark::{Mark, Marked, Rule, Size, Sizes, Subject};
@@ -29,5 +31,6 @@ pub use marker::{CLEARED, Pruned, PrunedForm, TRUNCATED};
 pub(crate) use measure::compact_bytes;
 pub use measure::{MessageSizes, field_bytes, json_bytes};
 pub use plan::{Budget, Plan, Step, Why, plan};
+pub(crate) use plan::{is_only_thinking, is_thinking};
 pub use render::render;
 pub use settings::{PruneMode, Settings, ThinkingRule};

@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
+use crate::compact::{Due, Fallback, KeepBy, Placement, StrategyName, SummaryLength};
+use crate::pressure::Bound;
 use crate::prune::PruneMode;
+use crate::topics::{Fraction, SubjectDetection};
 use crate::units::{Chars, Tokens};
 
 /// A value that a person can write.
@@ -58,19 +61,62 @@ impl Word for bool {
     }
 }
 
-impl Word for Option<Chars> {
-    const EXPECTED: &'static str = "a number of characters, or off";
+macro_rules! optional {
+    ($($kind:ty: $expected:literal;)*) => {$(
+        impl Word for Option<$kind> {
+            const EXPECTED: &'static str = $expected;
+
+            fn read(word: &str) -> Option<Self> {
+                match word.to_ascii_lowercase().as_str() {
+                    "off" | "none" | "0" => Some(None),
+                    _ => <$kind>::read(word).map(Some),
+                }
+            }
+
+            fn write(&self) -> String {
+                self.as_ref().map_or_else(|| "off".to_owned(), Word::write)
+            }
+        }
+    )*};
+}
+
+optional! {
+    Chars: "a number of characters, or off";
+    Tokens: "a number of tokens, or off";
+}
+
+// Line breaks are written as \n, so that a text is one line everywhere.
+impl Word for String {
+    const EXPECTED: &'static str = "a text";
 
     fn read(word: &str) -> Option<Self> {
-        match word.to_ascii_lowercase().as_str() {
-            "off" | "none" | "0" => Some(None),
-            _ => Chars::read(word).map(Some),
-        }
+        Some(word.replace("\\n", "\n"))
     }
 
     fn write(&self) -> String {
-        self.as_ref().map_or_else(|| "off".to_owned(), Word::write)
+        self.replace('\n', "\\n")
     }
+}
+
+macro_rules! parsed {
+    ($($kind:ty: $expected:literal;)*) => {$(
+        impl Word for $kind {
+            const EXPECTED: &'static str = $expected;
+
+            fn read(word: &str) -> Option<Self> {
+                word.parse().ok()
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+parsed! {
+    Bound: "a share such as 75%, or a number of tokens";
+    Fraction: "a share such as 0.5 or 50%";
 }
 
 impl Word for Vec<String> {
@@ -86,21 +132,49 @@ impl Word for Vec<String> {
     }
 }
 
-impl Word for PruneMode {
-    const EXPECTED: &'static str = "steps or every-call";
+macro_rules! choices {
+    ($($kind:ty: $expected:literal, [$($choice:path = $name:literal $(| $alias:literal)*),*];)*) => {$(
+        impl Word for $kind {
+            const EXPECTED: &'static str = $expected;
 
-    fn read(word: &str) -> Option<Self> {
-        match word.to_ascii_lowercase().replace('_', "-").as_str() {
-            "steps" => Some(PruneMode::Steps),
-            "every-call" => Some(PruneMode::EveryCall),
-            _ => None,
-        }
-    }
+            fn read(word: &str) -> Option<Self> {
+                match word.to_ascii_lowercase().replace('_', "-").as_str() {
+                    $($name $(| $alias)* => Some($choice),)*
+                    _ => None,
+                }
+            }
 
-    fn write(&self) -> String {
-        match self {
-            PruneMode::Steps => "steps".to_owned(),
-            PruneMode::EveryCall => "every-call".to_owned(),
+            fn write(&self) -> String {
+                match self {
+                    $($choice => $name.to_owned(),)*
+                }
+            }
         }
-    }
+    )*};
+}
+
+choices! {
+    PruneMode: "steps or every-call", [PruneMode::Steps = "steps", PruneMode::EveryCall = "every-call"];
+    StrategyName: "none, prune, rolling, checkpoint, narrative, tiered or auto", [
+        StrategyName::None = "none",
+        StrategyName::Prune = "prune",
+        StrategyName::Rolling = "rolling",
+        StrategyName::Checkpoint = "checkpoint",
+        StrategyName::Narrative = "narrative" | "summarize",
+        StrategyName::Tiered = "tiered",
+        StrategyName::Auto = "auto"
+    ];
+    Fallback: "seed or escalate", [Fallback::Seed = "seed", Fallback::Escalate = "escalate"];
+    SummaryLength: "fixed or growing", [SummaryLength::Fixed = "fixed", SummaryLength::Growing = "growing"];
+    KeepBy: "messages or turns", [KeepBy::Messages = "messages", KeepBy::Turns = "turns"];
+    Due: "over-budget or over-share", [Due::OverBudget = "over-budget", Due::OverShare = "over-share"];
+    SubjectDetection: "off or cohesion", [
+        SubjectDetection::Off = "off",
+        SubjectDetection::Cohesion = "cohesion"
+    ];
+    Placement: "pair, first-user or system", [
+        Placement::Pair = "pair",
+        Placement::FirstUser = "first-user",
+        Placement::System = "system"
+    ];
 }

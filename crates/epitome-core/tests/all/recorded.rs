@@ -58,7 +58,7 @@ fn is_given() -> bool {
     std::env::var_os("EPITOME_TRANSCRIPTS").is_some()
 }
 
-fn files(folder: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str) -> Vec<PathBuf> {
     let Some(root) = std::env::var_os("EPITOME_TRANSCRIPTS") else { return Vec::new() };
     let entries = std::fs::read_dir(Path::new(&root).join(folder)).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries
@@ -69,7 +69,7 @@ fn files(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-fn text(file: &Path) -> String {
+pub(crate) fn text(file: &Path) -> String {
     let mut text = String::new();
     GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_string(&mut text).unwrap();
     text

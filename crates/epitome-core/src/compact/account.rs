@@ -1,0 +1,113 @@
+//! The account of a compaction: what it did in figures, and whether it is accepted.
+
+use super::budget::{BudgetModel, Measured};
+use super::case::{Case, Decided, PLACE};
+use super::plan::Planned;
+use super::report::{Decision, Report, Stretch};
+use super::run::Compacted;
+use super::segment::{Compaction, Segment};
+use super::strategies::layout::tokens;
+use super::view::{Piece, View, view};
+use crate::units::Tokens;
+
+impl Decided {
+    /// How many messages summaries are to be written of.
+    pub(super) fn messages_summarized(&self) -> usize {
+        let fresh = |part: &Planned| match part {
+            Planned::Summary(task) => task.fresh.len(),
+            Planned::Segment(_) => 0,
+        };
+        self.plan.parts.iter().map(fresh).sum()
+    }
+}
+
+impl Case<'_> {
+    /// Accepts a result that is smaller than what is there, or that a new pin makes grow on purpose.
+    pub(super) fn judge(&self, compaction: Compaction, decided: Decided) -> Compacted {
+        let shown = view(&compaction, self.path, self.messages, PLACE);
+        let after = Measured::of(&shown, self.path, self.messages, self.count);
+        let mut report = self.report(after, decided.notes);
+        report.segments = self.stretches(&compaction, &shown);
+        report.verdict = decided.verdict;
+        if after.total() >= self.before.total() && !self.hides_a_pin() {
+            let (after, before) = (after.total(), self.before.total());
+            report.decision = Decision::Refused;
+            report.reason = format!("the result would have {after} tokens, and there are {before} now");
+            report.tokens_after = before;
+            report.shortfall = before - self.budget;
+            return Compacted { compaction: None, report };
+        }
+        Compacted { compaction: Some(compaction), report }
+    }
+
+    /// What a plan would come to.
+    pub(super) fn preview(&self, decided: &Decided) -> Report {
+        let Decided { plan, notes, verdict } = decided;
+        let (outline, _) = self.outline(plan);
+        let shown = view(&outline, self.path, self.messages, PLACE);
+        let mut report = self.report(self.most(plan), notes.clone());
+        report.segments = self.stretches(&outline, &shown);
+        report.verdict = *verdict;
+        for (stretch, part) in report.segments.iter_mut().zip(&plan.parts) {
+            if let Planned::Summary(task) = part {
+                stretch.tokens_after = task.max_tokens;
+            }
+        }
+        report
+    }
+
+    /// The report where everything stays as it is.
+    pub(super) fn nothing(&self, reason: String, notes: Vec<String>) -> Report {
+        let mut report = self.report(self.before, notes);
+        report.segments = self.stretches(&self.current, &self.shown);
+        Report { decision: Decision::Nothing, reason, ..report }
+    }
+
+    fn report(&self, after: Measured, mut notes: Vec<String>) -> Report {
+        let shortfall = after.total() - self.budget;
+        if shortfall > Tokens::ZERO && self.request.budget.is_some() {
+            notes.push(format!("the budget of {} tokens is exceeded by {shortfall}", self.budget));
+        }
+        Report {
+            strategy: self.strategy,
+            decision: Decision::Compacted,
+            reason: format!("{} tokens of conversation became {}", self.before.total(), after.total()),
+            trigger: self.trigger(),
+            pressure: self.pressure,
+            budget: self.budget,
+            fixed: self.fixed,
+            tokens_before: self.before.total(),
+            tokens_after: after.total(),
+            shortfall,
+            segments: Vec::new(),
+            components: BudgetModel::of(self.request.settings).compare(&after, self.fixed),
+            verdict: None,
+            notes,
+        }
+    }
+
+    fn stretches(&self, compaction: &Compaction, shown: &View) -> Vec<Stretch> {
+        let mut stretches: Vec<Stretch> =
+            compaction.segments.iter().map(|segment| self.stretch(segment)).collect();
+        for piece in &shown.pieces {
+            let (Piece::Keep(at) | Piece::Edit(at, _)) = piece else { continue };
+            let number = stretches.partition_point(|stretch| stretch.range.end <= *at);
+            if let Some(stretch) = stretches.get_mut(number) {
+                stretch.tokens_after += Measured::piece(piece, self.path, self.count);
+            }
+        }
+        stretches
+    }
+
+    fn stretch(&self, segment: &Segment) -> Stretch {
+        let range = segment.range().clone();
+        let (kind, level, tokens_after) = match segment {
+            Segment::Verbatim { .. } => ("verbatim", None, Tokens::ZERO),
+            Segment::Pruned { .. } => ("pruned", None, Tokens::ZERO),
+            Segment::Summary { text, level, .. } => ("summary", Some(*level), (self.count)(text)),
+            Segment::Omitted { .. } => ("omitted", None, Tokens::ZERO),
+        };
+        let tokens_before = tokens(self.path.get(range.clone()).unwrap_or_default());
+        Stretch { range, kind, level, tokens_before, tokens_after }
+    }
+}

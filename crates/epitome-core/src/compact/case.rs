@@ -1,0 +1,287 @@
+//! The decision: is a compaction due, what does the strategy want, does it fit, is anything new, does it pay.
+
+use super::backing::{current, informed, unchanged};
+use super::bound;
+use super::budget::Measured;
+use super::cuts::{Cuts, leading};
+use super::escalation::as_the_seed;
+use super::fit::{fit, minimum_budget};
+use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
+use super::request::Request;
+use super::segment::{Compaction, Segment};
+use super::settings::{Fallback, StrategyName};
+use super::strategies::layout::{Layout, tokens};
+use super::strategies::{Backstop, chosen};
+use super::summarizer::LeadingSentences;
+use super::view::{SystemPlace, View, view};
+use super::worth;
+use crate::cost::Verdict;
+use crate::message::{Message, Role};
+use crate::outline::Entry;
+use crate::pressure::{Level, Occasion, Pressure, Trigger};
+use crate::prune::ThinkingRule;
+use crate::units::Tokens;
+
+/// Summaries among the operator's instructions are counted as a message, which is the most they cost in any dialect.
+pub(super) const PLACE: SystemPlace = SystemPlace::Message(Role::System);
+
+/// Said where a compaction would repeat the one before it.
+const NOTHING_NEW: &str = "nothing is new since the compaction in force";
+
+/// A request and all that is known about it.
+pub(super) struct Case<'a> {
+    pub(super) path: &'a [Entry],
+    pub(super) messages: &'a [Message],
+    pub(super) request: &'a Request<'a>,
+    pub(super) count: &'a dyn Fn(&str) -> Tokens,
+    pub(super) strategy: &'static str,
+    /// What is shown now: the compaction in force, or everything as it was.
+    pub(super) current: Compaction,
+    pub(super) shown: View,
+    pub(super) before: Measured,
+    pub(super) fixed: Tokens,
+    pub(super) pressure: Pressure,
+    pub(super) budget: Tokens,
+    /// What any path like this can be brought into.
+    minimum: Tokens,
+}
+
+/// What is to be done.
+pub(super) struct Decided {
+    pub(super) plan: Plan,
+    pub(super) notes: Vec<String>,
+    pub(super) verdict: Option<Verdict>,
+}
+
+/// Whether a plan is to be brought into the budget.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Budget,
+    AsPlanned,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(
+        path: &'a [Entry],
+        messages: &'a [Message],
+        request: &'a Request<'a>,
+        count: &'a dyn Fn(&str) -> Tokens,
+    ) -> Self {
+        let current = current(request.previous, path.len());
+        let shown = view(&current, path, messages, PLACE);
+        let before = Measured::of(&shown, path, messages, count);
+        let fixed = request.outside + tokens(path.get(..leading(path)).unwrap_or_default());
+        let pressure = request.pressure(path, fixed + before.total());
+        let limits = Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous };
+        let minimum = minimum_budget(path, &limits);
+        let budget = match (request.occasion, request.budget) {
+            (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(minimum),
+            (_, Some(asked)) => asked,
+        };
+        let strategy = match request.strategy {
+            Some(own) => own.name(),
+            None => chosen(request.settings, &[], count).name(),
+        };
+        Self {
+            path,
+            messages,
+            request,
+            count,
+            strategy,
+            current,
+            shown,
+            before,
+            fixed,
+            pressure,
+            budget,
+            minimum,
+        }
+    }
+
+    /// What is to be done, or why nothing is.
+    pub(super) fn decide(&self) -> Result<Decided, String> {
+        let name = self.request.named();
+        match self.due() {
+            _ if self.is_done() => Err(NOTHING_NEW.to_owned()),
+            Ok(()) => self.due_plan(),
+            Err(reason) if name == Some(StrategyName::Auto) => self.early_plan(reason),
+            Err(reason) if name == Some(StrategyName::Narrative) => {
+                self.settled(self.seeds_backstop().ok_or(reason)?, Reach::AsPlanned)
+            }
+            Err(reason) => Err(reason),
+        }
+    }
+
+    // Some strategies have rules of their own for when they act.
+    fn due(&self) -> Result<(), String> {
+        let own_rules = [StrategyName::None, StrategyName::Prune, StrategyName::Tiered];
+        if self.request.named().is_some_and(|name| own_rules.contains(&name)) || self.trigger().is_some() {
+            return Ok(());
+        }
+        Err(format!("not due: {}", self.pressure))
+    }
+
+    /// What a compaction is due to.
+    pub(super) fn trigger(&self) -> Option<Trigger> {
+        let asked = self.request.budget.is_some_and(|budget| self.before.total() > budget);
+        let level = if asked || self.is_crowded() { Level::Hard } else { self.pressure.level };
+        Trigger::on(self.request.occasion, level)
+    }
+
+    // The micro agent's backstop by message count: where it would leave messages out, they are summarised instead.
+    fn is_crowded(&self) -> bool {
+        let shown = self.path.len() - self.current.standing().max(leading(self.path)).min(self.path.len());
+        self.request.named() == Some(StrategyName::Narrative)
+            && self.request.escalates()
+            && shown > self.request.settings.max_conversation_messages
+    }
+
+    fn due_plan(&self) -> Result<Decided, String> {
+        let reach = if self.request.escalates() { Reach::Budget } else { Reach::AsPlanned };
+        let plan = match self.plan(self.limit()) {
+            Ok(plan) => plan,
+            // Where a strategy finds everything protected, the rest is up to what makes plans fit.
+            Err(_) if reach == Reach::Budget && self.before.total() > self.budget => self.as_it_is(),
+            Err(reason) if self.request.named() == Some(StrategyName::Narrative) => {
+                self.seeds_backstop().ok_or(reason)?
+            }
+            Err(reason) => return Err(reason),
+        };
+        self.settled(plan, reach)
+    }
+
+    // Before anything is due, `auto` does what pays: a whole compaction from the soft threshold on, or a step of pruning.
+    // Where prices are unknown, pruning goes by its own rules.
+    fn early_plan(&self, not_due: String) -> Result<Decided, String> {
+        if self.request.stakes.is_some() && self.pressure.level >= Level::Soft {
+            let whole = self.due_plan()?;
+            if whole.verdict.is_some_and(|verdict| verdict.pays) {
+                return Ok(whole);
+            }
+        }
+        let step = self.plan(Tokens(u64::MAX)).map_err(|_| not_due)?;
+        let step = self.settled(step, Reach::AsPlanned)?;
+        match &step.verdict {
+            Some(verdict) if !verdict.pays => Err(format!("not due, and {verdict}")),
+            _ => Ok(step),
+        }
+    }
+
+    // A seed's literal behaviour knows no budget but that of its tiers.
+    fn limit(&self) -> Tokens {
+        let seed = self.request.settings.compact.fallback == Fallback::Seed;
+        match self.request.named() {
+            Some(StrategyName::Tiered) => self.budget,
+            _ if seed => Tokens(u64::MAX),
+            _ => self.budget,
+        }
+    }
+
+    fn limits(&self, budget: Tokens) -> Limits<'a> {
+        Limits { budget, pins: self.request.pins, previous: self.request.previous }
+    }
+
+    fn plan(&self, budget: Tokens) -> Result<Plan, String> {
+        let limits = self.limits(budget);
+        let outcome = match self.request.strategy {
+            Some(own) => own.plan(self.path, self.messages, &limits),
+            None => chosen(self.request.settings, self.request.seals, self.count).plan(
+                self.path,
+                self.messages,
+                &limits,
+            ),
+        };
+        match outcome {
+            Outcome::Compact(plan) => Ok(plan),
+            Outcome::Nothing(reason) => Err(reason),
+        }
+    }
+
+    fn as_it_is(&self) -> Plan {
+        let mut layout = Layout::new(self.path, &self.limits(self.budget), &Cuts::of(self.path));
+        layout.as_before();
+        layout.finish(&self.request.settings.compact)
+    }
+
+    // A plan made ready: valid, within the budget, and nothing written that is written already.
+    fn settled(&self, mut plan: Plan, reach: Reach) -> Result<Decided, String> {
+        let mut notes = Vec::new();
+        if self.request.thinking == ThinkingRule::Bound {
+            bound::strip(&mut plan, self.path);
+        }
+        if reach == Reach::Budget {
+            let fitted = fit(plan, self.path, self.messages, &self.limits(self.budget), self.count);
+            (plan, notes) = (fitted.plan, fitted.notes);
+        }
+        informed(&mut plan, self.request.previous, self.count);
+        if unchanged(&plan, &self.current) {
+            return Err(NOTHING_NEW.to_owned());
+        }
+        let verdict = worth::verdict(self, &plan);
+        Ok(Decided { plan, notes, verdict })
+    }
+
+    // With no new message a compacted conversation that fits is left alone: compacting twice is compacting once. A seed
+    // that could not make it fit would not fare better now.
+    fn is_done(&self) -> bool {
+        let compacted =
+            self.current.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }));
+        let nothing_new = self.request.previous.is_some_and(|previous| previous.covered() >= self.path.len());
+        let literal = self.request.settings.compact.fallback == Fallback::Seed;
+        let fits = self.before.total() <= self.budget.max(self.minimum);
+        nothing_new && compacted && !self.hides_a_pin() && (fits || literal)
+    }
+
+    /// Whether something is pinned that is not shown now.
+    pub(super) fn hides_a_pin(&self) -> bool {
+        self.request.pins.iter().any(|pin| !self.current.shows(*pin))
+    }
+
+    /// The record of a plan with summaries that are yet to be written left empty, and what they may come to.
+    pub(super) fn outline(&self, plan: &Plan) -> (Compaction, Tokens) {
+        let mut caps = Tokens::ZERO;
+        let segments = plan.parts.iter().map(|part| match part {
+            Planned::Segment(segment) => segment.clone(),
+            Planned::Summary(task) => {
+                caps += task.max_tokens;
+                Segment::Summary { range: task.range.clone(), text: String::new(), level: task.level }
+            }
+        });
+        let segments = segments.collect();
+        (Compaction { segments, placement: plan.placement, wording: plan.wording.clone() }, caps)
+    }
+
+    /// The most that a plan can come to.
+    pub(super) fn most(&self, plan: &Plan) -> Measured {
+        let (outline, caps) = self.outline(plan);
+        let shown = view(&outline, self.path, self.messages, PLACE);
+        let mut most = Measured::of(&shown, self.path, self.messages, self.count);
+        most.summary += caps;
+        most
+    }
+
+    // The micro agent trims by message count whenever it does not compact.
+    fn seeds_backstop(&self) -> Option<Plan> {
+        if self.request.settings.compact.fallback == Fallback::Escalate {
+            return None;
+        }
+        let limits = self.limits(Tokens(u64::MAX));
+        match Backstop::new(self.request.settings).plan(self.path, self.messages, &limits) {
+            Outcome::Compact(plan) => Some(plan),
+            Outcome::Nothing(_) => None,
+        }
+    }
+
+    /// What the seed does when a summary fails.
+    pub(super) fn seeds_way_out(&self, failed: Compaction) -> Result<Compaction, String> {
+        match self.request.named() {
+            Some(StrategyName::Narrative) => {
+                let plan = self.seeds_backstop();
+                let plan =
+                    plan.ok_or("the summary failed, and no message is beyond max_conversation_messages")?;
+                Ok(plan.run(self.messages, &mut LeadingSentences, self.count))
+            }
+            name => Ok(as_the_seed(failed, name)),
+        }
+    }
+}

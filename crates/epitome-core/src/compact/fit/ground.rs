@@ -1,0 +1,108 @@
+//! What stays the same while a plan is fitted: the path, its cuts and pins, and how to count.
+
+use std::ops::Range;
+
+use super::super::cuts::Cuts;
+use super::super::plan::Limits;
+use super::super::segment::Compaction;
+use crate::message::Message;
+use crate::outline::{Entry, Outline};
+use crate::prune::{self, Mark, THINKING_REMOVED, TextFacts, is_only_thinking};
+use crate::tokens::MESSAGE_OVERHEAD;
+use crate::turn::is_plain_user_message;
+use crate::units::Tokens;
+
+/// What one short summary and the words around it take.
+const LEAST: Tokens = Tokens(256);
+/// What the words at either end of a pinned stretch take.
+const AROUND_PINS: Tokens = Tokens(32);
+
+pub(super) struct Ground<'g> {
+    pub(super) path: &'g [Entry],
+    pub(super) messages: &'g [Message],
+    pub(super) budget: Tokens,
+    pub(super) previous: Option<&'g Compaction>,
+    pub(super) count: &'g dyn Fn(&str) -> Tokens,
+    pub(super) cuts: Cuts,
+    /// What must be kept beside the leading system messages, in order.
+    pub(super) pinned: Vec<Range<usize>>,
+    pub(super) minimum: Tokens,
+}
+
+impl<'g> Ground<'g> {
+    pub(super) fn of(
+        path: &'g [Entry],
+        messages: &'g [Message],
+        limits: &Limits<'g>,
+        count: &'g dyn Fn(&str) -> Tokens,
+    ) -> Self {
+        let cuts = Cuts::of(path);
+        let pinned = behind_leading(&cuts, limits.pins);
+        let minimum = minimum(path, &pinned);
+        let Limits { budget, previous, .. } = *limits;
+        Self { path, messages, budget, previous, count, cuts, pinned, minimum }
+    }
+
+    pub(super) fn is_pinned(&self, message: usize) -> bool {
+        self.pinned_from(message).next().is_some_and(|stretch| stretch.contains(&message))
+    }
+
+    /// The pinned stretches that do not end before this message.
+    pub(super) fn pinned_from(&self, message: usize) -> impl Iterator<Item = &Range<usize>> {
+        let first = self.pinned.partition_point(|stretch| stretch.end <= message);
+        self.pinned.get(first..).unwrap_or_default().iter()
+    }
+
+    /// What a person said last.
+    pub(super) fn request(&self) -> Option<usize> {
+        self.path.iter().rposition(|entry| is_plain_user_message(&entry.outline))
+    }
+
+    /// What a message costs as it is; leading system messages are counted apart.
+    pub(super) fn cost(&self, message: usize) -> Tokens {
+        let behind = self.path.get(message).filter(|_| message >= self.cuts.leading());
+        behind.map_or(Tokens::ZERO, |entry| most(&entry.outline))
+    }
+
+    /// What a block costs under a mark, or as it is.
+    pub(super) fn block_cost(&self, message: usize, block: usize, mark: Option<(Mark, &str)>) -> Tokens {
+        let Some(outline) = self.path.get(message).and_then(|entry| entry.outline.blocks.get(block)) else {
+            return Tokens::ZERO;
+        };
+        let Some((mark, speaker)) = mark else { return outline.tokens };
+        if mark == Mark::Remove {
+            return Tokens::ZERO;
+        }
+        let rendered = self.messages.get(message).and_then(|message| {
+            let text = prune::text_of(message.blocks.get(block)?)?;
+            prune::render(mark, &text, speaker, &TextFacts::of(outline)?)
+        });
+        rendered.map_or(outline.tokens, |text| (self.count)(&text))
+    }
+}
+
+pub(super) fn minimum_budget(path: &[Entry], pins: &[usize]) -> Tokens {
+    minimum(path, &behind_leading(&Cuts::of(path), pins))
+}
+
+fn minimum(path: &[Entry], pinned: &[Range<usize>]) -> Tokens {
+    let stretch = |stretch: &Range<usize>| {
+        let messages = path.get(stretch.clone()).unwrap_or_default();
+        AROUND_PINS + messages.iter().map(|entry| most(&entry.outline)).sum()
+    };
+    LEAST + pinned.iter().map(stretch).sum()
+}
+
+fn behind_leading(cuts: &Cuts, pins: &[usize]) -> Vec<Range<usize>> {
+    let behind = cuts.pinned(pins).into_iter().map(|pinned| pinned.start.max(cuts.leading())..pinned.end);
+    behind.filter(|pinned| !pinned.is_empty()).collect()
+}
+
+// A word may have to stand for a message of nothing but thinking.
+fn most(outline: &Outline) -> Tokens {
+    if is_only_thinking(outline) {
+        outline.tokens.max(MESSAGE_OVERHEAD + Tokens(THINKING_REMOVED.len() as u64))
+    } else {
+        outline.tokens
+    }
+}

@@ -1,0 +1,102 @@
+//! What a compaction is asked to do, and what that means in tokens.
+
+use super::plan::Strategy;
+use super::segment::Compaction;
+use super::settings::{Fallback, StrategyName};
+use super::strategies::effective;
+use super::worth::Stakes;
+use crate::adaptive;
+use crate::outline::Entry;
+use crate::pressure::{Bound, Occasion, Pressure};
+use crate::prune::ThinkingRule;
+use crate::settings::Settings;
+use crate::units::Tokens;
+
+/// The window of a model that nobody has named.
+pub const DEFAULT_WINDOW: Tokens = Tokens(200_000);
+
+/// A request for a compaction.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The strategy and its numbers.
+    pub settings: &'a Settings,
+    /// A strategy that has no name, in place of the one that the settings name.
+    pub strategy: Option<&'a dyn Strategy>,
+    /// Why the question comes up.
+    pub occasion: Occasion,
+    /// Tokens of the conversation after compaction; `None`: what the thresholds say.
+    pub budget: Option<Tokens>,
+    /// The model's window, where it is known.
+    pub window: Option<Tokens>,
+    /// What is sent beside the path: a system prompt and tools that stand outside of it.
+    pub outside: Tokens,
+    /// Messages to be kept as they are, whatever happens.
+    pub pins: &'a [usize],
+    /// Where somebody sealed a topic: how many messages there were then.
+    pub seals: &'a [usize],
+    /// The compaction in force.
+    pub previous: Option<&'a Compaction>,
+    /// Prices and the state of the provider's cache, where they are known.
+    pub stakes: Option<Stakes>,
+    /// Whether the provider binds thinking to what stands before it.
+    pub thinking: ThinkingRule,
+}
+
+impl<'a> Request<'a> {
+    /// A request before a call, with nothing else known.
+    pub fn new(settings: &'a Settings) -> Self {
+        Self {
+            settings,
+            strategy: None,
+            occasion: Occasion::BeforeCall,
+            budget: None,
+            window: None,
+            outside: Tokens::ZERO,
+            pins: &[],
+            seals: &[],
+            previous: None,
+            stakes: None,
+            thinking: ThinkingRule::Free,
+        }
+    }
+
+    /// Where a conversation stands of which all this is sent.
+    pub(super) fn pressure(&self, path: &[Entry], sent: Tokens) -> Pressure {
+        let window = self.window.unwrap_or(DEFAULT_WINDOW);
+        let mut thresholds = self.settings.compact.thresholds();
+        if self.settings.compact.adaptive {
+            let hard = thresholds.marks(window).hard;
+            thresholds.hard = Bound::Tokens(adaptive::threshold(path, hard, window));
+        }
+        Pressure::of(sent, window, &thresholds)
+    }
+
+    /// The budget of the conversation: what was asked for, or what the thresholds leave beside `fixed`.
+    pub(super) fn budget(&self, pressure: &Pressure, fixed: Tokens) -> Tokens {
+        let marks = &pressure.marks;
+        // Where the fixed part alone reaches the low watermark, half of what is left must do.
+        let target = marks.target(fixed).max(Tokens((marks.hard - fixed).0 / 2));
+        match (self.occasion, self.budget) {
+            (Occasion::Refused(attempt), asked) => {
+                let harder =
+                    marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)));
+                asked.map_or(harder, |asked| asked.min(harder))
+            }
+            (_, Some(asked)) => asked,
+            // Tiers fill what there is, by their shares.
+            (_, None) if self.named() == Some(StrategyName::Tiered) => marks.hard - fixed,
+            (_, None) => target,
+        }
+    }
+
+    /// The strategy's name where it has one.
+    pub(super) fn named(&self) -> Option<StrategyName> {
+        self.strategy.is_none().then(|| effective(self.settings))
+    }
+
+    /// Whether the budget is to be met whatever it takes.
+    pub(super) fn escalates(&self) -> bool {
+        self.settings.compact.fallback == Fallback::Escalate
+            && self.named().is_none_or(StrategyName::meets_budgets)
+    }
+}

@@ -1,0 +1,90 @@
+//! One compaction from beginning to end: decide, have summaries written, and judge the result.
+//!
+//! The decision is a pure function of its arguments; only the summariser may be anything else. A dry run makes the
+//! same decision and has nothing written.
+
+use super::case::Case;
+use super::escalation::Escalation;
+use super::plain_checkpoint::PlainCheckpoint;
+use super::plan::Plan;
+use super::report::Report;
+use super::request::Request;
+use super::segment::Compaction;
+use super::settings::Fallback;
+use super::summarizer::Summarizer;
+use crate::events;
+use crate::message::Message;
+use crate::outline::Entry;
+use crate::units::Tokens;
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compacted {
+    /// The record, if anything was done.
+    pub compaction: Option<Compaction>,
+    /// What was done, and why.
+    pub report: Report,
+}
+
+/// What would come of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preview {
+    /// What would be done, if anything.
+    pub plan: Option<Plan>,
+    /// The same in figures; summaries count as long as they may become.
+    pub report: Report,
+}
+
+/// Compacts a path, if that is due and makes it smaller.
+pub fn compact(
+    path: &[Entry],
+    messages: &[Message],
+    request: &Request<'_>,
+    summarizer: &mut dyn Summarizer,
+    count: &dyn Fn(&str) -> Tokens,
+) -> Compacted {
+    let case = Case::new(path, messages, request, count);
+    let mut decided = match case.decide() {
+        Ok(decided) => decided,
+        Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
+    };
+    events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
+    let fallback = request.settings.compact.fallback;
+    let offline = PlainCheckpoint::new(path, count);
+    let mut escalation = Escalation { summarizer, offline, fallback, failures: Vec::new() };
+    let mut compaction = decided.plan.clone().run(messages, &mut escalation, count);
+    for (first, error) in &escalation.failures {
+        events::compaction_failed(error);
+        decided.notes.push(format!("no summary from message {first} on: {error}"));
+    }
+    if fallback == Fallback::Seed && !escalation.failures.is_empty() {
+        match case.seeds_way_out(compaction) {
+            Ok(other) => compaction = other,
+            Err(reason) => {
+                return Compacted { compaction: None, report: case.nothing(reason, decided.notes) };
+            }
+        }
+    }
+    let compacted = case.judge(compaction, decided);
+    if compacted.compaction.is_some() {
+        events::compacted(&compacted.report);
+    }
+    compacted
+}
+
+/// What [`compact`] would do, without having any summary written.
+pub fn dry_run(
+    path: &[Entry],
+    messages: &[Message],
+    request: &Request<'_>,
+    count: &dyn Fn(&str) -> Tokens,
+) -> Preview {
+    let case = Case::new(path, messages, request, count);
+    match case.decide() {
+        Ok(decided) => {
+            let report = case.preview(&decided);
+            Preview { plan: Some(decided.plan), report }
+        }
+        Err(reason) => Preview { plan: None, report: case.nothing(reason, Vec::new()) },
+    }
+}

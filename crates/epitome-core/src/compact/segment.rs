@@ -1,0 +1,178 @@
+//! Segments: what became of each stretch of a path. They tile it, so what was dropped is always known.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::view::{Placement, Wording};
+use crate::prune::Marked;
+
+/// What a summary is of, and so how it is written and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The structured checkpoint of spec 008.1 v4.
+    Checkpoint,
+    /// Prose, as the micro agent writes it.
+    Narrative,
+    /// The rolling summary of spec 008.1's draft.
+    Rolling,
+    /// A sealed topic of ADR 033.
+    Topic,
+    /// Several topics of ADR 033, merged.
+    Bulk,
+}
+
+/// A stretch of a path and what became of it. Ranges address messages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "kind")]
+pub enum Segment {
+    /// Messages as they were.
+    Verbatim {
+        /// The messages.
+        range: Range<usize>,
+    },
+    /// The same messages, some blocks of them trimmed, cleared or cut short.
+    Pruned {
+        /// The messages.
+        range: Range<usize>,
+        /// What was done to which block.
+        marks: Vec<Marked>,
+    },
+    /// A summary stands for them.
+    Summary {
+        /// The messages.
+        range: Range<usize>,
+        /// The summary.
+        text: String,
+        /// What kind of summary.
+        level: Level,
+    },
+    /// Nothing stands for them.
+    Omitted {
+        /// The messages.
+        range: Range<usize>,
+        /// Why, for those who look at the record; the model does not see it.
+        note: String,
+    },
+}
+
+impl Segment {
+    /// The messages it is about.
+    pub fn range(&self) -> &Range<usize> {
+        match self {
+            Segment::Verbatim { range }
+            | Segment::Pruned { range, .. }
+            | Segment::Summary { range, .. }
+            | Segment::Omitted { range, .. } => range,
+        }
+    }
+}
+
+/// The record of one compaction: all that is needed to build its view again, for ever.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// What became of each stretch of the path, from its first message to its last.
+    pub segments: Vec<Segment>,
+    /// Where summaries stand.
+    pub placement: Placement,
+    /// The words around summaries.
+    pub wording: Wording,
+}
+
+impl Compaction {
+    /// How many messages it covers.
+    pub fn covered(&self) -> usize {
+        self.segments.last().map_or(0, |segment| segment.range().end)
+    }
+
+    /// The compaction that shows everything as it was: what undoing all compaction appends.
+    pub fn verbatim(messages: usize) -> Self {
+        let segments = (messages > 0).then_some(Segment::Verbatim { range: 0..messages });
+        Self {
+            segments: segments.into_iter().collect(),
+            placement: Placement::default(),
+            wording: Wording::default(),
+        }
+    }
+
+    /// The compaction that shows `range` as it was again and everything else as this one does.
+    ///
+    /// A summary that reaches beyond `range` is of no use for a part of its messages, so all its messages are shown;
+    /// and so are all that were omitted together, as a part of them could be a tool result without its call.
+    pub fn expanded(&self, range: Range<usize>) -> Self {
+        let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len() + 2);
+        let mut push = |segment: Segment| match (segments.last_mut(), &segment) {
+            (Some(Segment::Verbatim { range: before }), Segment::Verbatim { range }) => {
+                before.end = range.end
+            }
+            _ => segments.push(segment),
+        };
+        for segment in &self.segments {
+            let Range { start, end } = *segment.range();
+            let shown = start.max(range.start)..end.min(range.end);
+            match segment {
+                _ if shown.is_empty() => push(segment.clone()),
+                Segment::Pruned { marks, .. } => {
+                    pruned(start..shown.start, marks).map(&mut push);
+                    push(Segment::Verbatim { range: shown.clone() });
+                    pruned(shown.end..end, marks).map(&mut push);
+                }
+                _ => push(Segment::Verbatim { range: start..end }),
+            }
+        }
+        Self { segments, placement: self.placement, wording: self.wording.clone() }
+    }
+}
+
+// What is left of a pruned segment in a part of its range.
+fn pruned(range: Range<usize>, marks: &[Marked]) -> Option<Segment> {
+    let marks: Vec<Marked> = marks.iter().filter(|mark| range.contains(&mark.message)).cloned().collect();
+    let segment = if marks.is_empty() {
+        Segment::Verbatim { range: range.clone() }
+    } else {
+        Segment::Pruned { range: range.clone(), marks }
+    };
+    (!range.is_empty()).then_some(segment)
+}
+
+/// Segments that leave a gap, overlap, or do not end where the path ends.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "segment {segment} covers messages {start}..{end}, expected it to start at {expected} in a path of {path}"
+)]
+pub struct TilingError {
+    /// The segment's number; one past the last where the end of the path is missing.
+    pub segment: usize,
+    /// Its first message.
+    pub start: usize,
+    /// One past its last.
+    pub end: usize,
+    /// Where it should start.
+    pub expected: usize,
+    /// How long the path is.
+    pub path: usize,
+}
+
+/// Checks that the segments tile a path of this many messages: no gap, no overlap, nothing empty.
+pub fn check_tiling(segments: &[Segment], path: usize) -> Result<(), TilingError> {
+    let mut expected = 0;
+    for (number, segment) in segments.iter().enumerate() {
+        let Range { start, end } = *segment.range();
+        if start != expected || end <= start || end > path {
+            return Err(TilingError { segment: number, start, end, expected, path });
+        }
+        expected = end;
+    }
+    if expected != path {
+        return Err(TilingError {
+            segment: segments.len(),
+            start: expected,
+            end: expected,
+            expected: path,
+            path,
+        });
+    }
+    Ok(())
+}
