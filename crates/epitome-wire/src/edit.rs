@@ -2,6 +2,8 @@
 
 use epitome_core::prune::CACHE_CONTROL;
 
+use epitome_core::prune::BlockEdit;
+
 use crate::json::{Kind, Span, Splice, quote};
 use crate::layout::{BlockLayout, Layout};
 use crate::node::Node;
@@ -20,6 +22,14 @@ pub enum Edit {
 
 /// The edits of one message: block numbers, ascending, and what becomes of each block.
 pub type Edits = Vec<(usize, Edit)>;
+
+/// A change that the core decided on, as a change of what is written.
+pub fn from_core((block, edit): (usize, BlockEdit)) -> (usize, Edit) {
+    match edit {
+        BlockEdit::Text(text) => (block, Edit::Text(text)),
+        BlockEdit::Remove => (block, Edit::Remove),
+    }
+}
 
 /// Adds `edits` of the message with this layout, whose spans count from `base` in `text`, to `splice`.
 ///

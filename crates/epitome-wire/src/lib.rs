@@ -32,12 +32,14 @@ mod node;
 mod prune;
 mod responses;
 mod sketch;
+mod system;
 
 pub use body::{Body, Piece};
 pub use dialect::Dialect;
-pub use edit::{Edit, Edits, splice_edits};
+pub use edit::{Edit, Edits, from_core, splice_edits};
 pub use error::WireError;
 pub use layout::{BlockLayout, Layout};
 pub use message::{decode_message, encode_message};
 pub use prune::{Pruned, Pruning};
 pub use sketch::{Sketch, Sketches};
+pub use system::append_system;

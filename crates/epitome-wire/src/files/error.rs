@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use epitome_core::Role;
+
 use super::format::Format;
 
 /// A place of a file that could not be read.
@@ -58,6 +60,9 @@ pub enum FileError {
     /// A change names a message that is not there.
     #[error("no message {0} in this transcript")]
     NoSuchMessage(usize),
+    /// A new message needs the place of one that it replaces, and there is none of its role.
+    #[error("no message of the {0} gives way to the one that is to stand here")]
+    NoPlace(Role),
     /// A change names a block that is not there or cannot be changed that way.
     #[error("block {block} of message {message} cannot be changed like this in its file")]
     NotEditable {

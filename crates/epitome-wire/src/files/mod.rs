@@ -31,6 +31,7 @@ mod reader;
 mod record;
 mod rewrite;
 mod session;
+mod show;
 mod swe_agent;
 mod threads;
 mod time;

@@ -4,12 +4,14 @@
 
 mod bodies;
 mod check;
+mod compaction;
 mod convert;
 mod features;
 mod files;
 mod files_damage;
 mod files_real;
 mod files_rewrite;
+mod files_show;
 mod hostile;
 mod notation;
 mod prune;
