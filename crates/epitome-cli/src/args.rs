@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use epitome_core::Tokens;
+use epitome_core::compact::{Preset, StrategyName};
 use epitome_wire::files::Format;
 
 /// Keeps LLM agents inside their context window and loses nothing.
@@ -29,7 +30,8 @@ const EXAMPLES: &str = "\
 Examples:
   epitome inspect session.jsonl                       where do the tokens go?
   epitome compact session.jsonl --strategy prune      the same session, smaller, on stdout
-  epitome compact session.jsonl --budget 60k -o small.jsonl
+  epitome compact session.jsonl --budget 20k -o small.jsonl
+  epitome compact session.jsonl --budget 20k --preset nous --dry-run
   epitome count *.jsonl --model claude-opus-4-5       how large is it for this model?
 
 Settings come from defaults, then epitome.toml, then EPITOME_* variables, then flags.";
@@ -52,6 +54,16 @@ pub(crate) enum Command {
     /// Measure Epitome itself on your transcripts.
     #[command(subcommand)]
     Eval(Eval),
+}
+
+impl Command {
+    /// The preset that was asked for.
+    pub(crate) fn preset(&self) -> Option<Preset> {
+        match self {
+            Command::Compact(compact) => compact.preset.map(PresetName::preset),
+            _ => None,
+        }
+    }
 }
 
 /// Which files to read, and how.
@@ -96,9 +108,21 @@ pub(crate) struct Inspect {
 pub(crate) struct Compact {
     #[command(flatten)]
     pub(crate) input: Input,
-    /// How to make it smaller.
-    #[arg(long, value_enum, default_value = "prune")]
-    pub(crate) strategy: Strategy,
+    /// How to make it smaller [default: auto, or what the settings say].
+    #[arg(long, value_enum)]
+    pub(crate) strategy: Option<Strategy>,
+    /// Take the strategy and the numbers of a known system; what is set beside it wins.
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<PresetName>,
+    /// Show what would happen, segment by segment, and write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Keep these messages as they are, whatever happens (numbers from 0, as inspect counts them): --pin 0,12.
+    #[arg(long, value_name = "MESSAGES", value_delimiter = ',')]
+    pub(crate) pin: Vec<usize>,
+    /// Print this on stdout instead of the compacted session.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) show: Option<Show>,
     /// Tokens the conversation should fit in (20k, 1.5M, 20000), system prompt and tools not counted; with --model in
     /// tokens of that model, else in o200k tokens.
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
@@ -124,10 +148,72 @@ pub(crate) struct Compact {
 /// The ways to make a session smaller.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Strategy {
+    /// Prune first, a checkpoint when that is not enough.
+    Auto,
     /// Trim and clear old tool output.
     Prune,
-    /// Only drop the oldest messages beyond max_conversation_messages.
+    /// A structured checkpoint of the old, the recent tokens as they are.
+    Checkpoint,
+    /// A rolling summary of the old, the last few messages as they are.
+    Rolling,
+    /// The first request with a summary of the middle, the last few messages as they are.
+    Narrative,
+    /// Summaries of earlier topics and of older bulk, the current topic as it is.
+    Tiered,
+    /// Only drop the oldest messages beyond max_conversation_messages, from a user's message on.
     None,
+}
+
+impl Strategy {
+    /// The strategy as the library knows it.
+    pub(crate) fn name(self) -> StrategyName {
+        match self {
+            Strategy::Auto => StrategyName::Auto,
+            Strategy::Prune => StrategyName::Prune,
+            Strategy::Checkpoint => StrategyName::Checkpoint,
+            Strategy::Rolling => StrategyName::Rolling,
+            Strategy::Narrative => StrategyName::Narrative,
+            Strategy::Tiered => StrategyName::Tiered,
+            Strategy::None => StrategyName::None,
+        }
+    }
+}
+
+/// Known systems whose strategy and numbers can be taken.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetName {
+    /// Structured checkpoints over 100k tokens, 20k kept; tool output pruned before every call.
+    Nous,
+    /// A rolling summary over 80k tokens, the last 6 messages kept.
+    NousDraft,
+    /// A narrative behind the first request over 80k tokens, the last 6 messages kept.
+    MicroAgent,
+    /// A summary among the instructions, 30k tokens of whole turns kept.
+    Nexus,
+    /// Topics and bulk archives: half the budget for the current topic.
+    Friday,
+}
+
+impl PresetName {
+    /// The preset as the library knows it.
+    pub(crate) fn preset(self) -> Preset {
+        match self {
+            PresetName::Nous => Preset::Nous,
+            PresetName::NousDraft => Preset::NousDraft,
+            PresetName::MicroAgent => Preset::MicroAgent,
+            PresetName::Nexus => Preset::Nexus,
+            PresetName::Friday => Preset::Friday,
+        }
+    }
+}
+
+/// What can be printed of a compaction.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// The summaries.
+    Checkpoint,
+    /// What the model sees, message by message.
+    View,
 }
 
 /// Count tokens.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use epitome_core::prune::{self, BlockEdit, Change, Mark, Marked, Plan, Rule, ThinkingRule};
+use epitome_core::prune::{self, Change, Mark, Marked, Plan, Rule, ThinkingRule};
 use epitome_core::turn::is_plain_user_message;
 use epitome_core::{BlockKind, Entry, Message, Outline, Role, trim};
 use epitome_wire::files::{FileError, Thread};
-use epitome_wire::{Edit, Edits};
+use epitome_wire::{Edit, Edits, from_core};
 
 use crate::session::Session;
 
@@ -174,7 +174,7 @@ impl Changes {
             };
             match change {
                 Change::Edit(edits) => {
-                    let edits = edits.into_iter().map(|(block, edit)| (block, splice(edit)));
+                    let edits = edits.into_iter().map(from_core);
                     self.edits.insert(number, edits.collect());
                 }
                 Change::Drop => {
@@ -187,12 +187,5 @@ impl Changes {
                 }
             }
         }
-    }
-}
-
-fn splice(edit: BlockEdit) -> Edit {
-    match edit {
-        BlockEdit::Text(text) => Edit::Text(text),
-        BlockEdit::Remove => Edit::Remove,
     }
 }

@@ -1,6 +1,7 @@
 //! `epitome compact`: the same session, smaller.
 
 mod envelope;
+mod history;
 mod output;
 mod report;
 mod target;
@@ -9,6 +10,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use epitome_core::compact::StrategyName;
 use epitome_core::prune::Budget;
 use epitome_core::{Tokens, events};
 use epitome_wire::files::{Transcript, read_all};
@@ -46,7 +48,7 @@ pub(crate) fn run(arguments: &Compact, settings: &Settings) -> anyhow::Result<()
     let outcome = input::each_session(&arguments.input, &sources, work, |path, item| match item {
         Item::Session(Compacted { text, report }) => {
             waiting.push(report);
-            output.write(path, &text)
+            if arguments.dry_run { Ok(()) } else { output.write(path, &text) }
         }
         Item::Done => {
             output.finish(path)?;
@@ -75,27 +77,31 @@ fn compact(
     let asked = arguments.budget.or(budget);
     let tokens = asked.map(|asked| session.budget(asked));
     let budget = Budget { tokens, bytes: arguments.max_bytes, fixed: session.fixed };
-    let mut report = Report::new(&session, arguments, asked);
-    let mut threads = ThreadChange::all(&session);
-    match arguments.strategy {
-        Strategy::Prune => {
-            for change in &mut threads {
-                change.prune(|path, messages| session.plan(path, messages, settings, budget));
+    let strategy = arguments.strategy.map_or(settings.values.compact.strategy, Strategy::name);
+    let mut report = Report::new(&session, arguments, strategy, asked);
+    let text = match strategy {
+        StrategyName::Prune | StrategyName::None => {
+            let mut threads = ThreadChange::all(&session);
+            if strategy == StrategyName::None {
+                drop_oldest(&mut threads, settings.values.max_conversation_messages);
+            } else {
+                for change in &mut threads {
+                    change.prune(|path, messages| session.plan(path, messages, settings, budget));
+                    events::sending(&change.plan, settings.values.prune.warn_tokens);
+                }
             }
+            strip_bound_thinking(&session, &mut threads);
+            threads.iter().for_each(|change| report.take_in(change, settings));
+            Changes::of(&threads).rewrite(&session)
         }
-        Strategy::None => drop_oldest(&mut threads, settings.values.max_conversation_messages),
+        _ => history::compact(&session, arguments, strategy, settings, tokens, &mut report),
+    };
+    let text = text.with_context(|| format!("cannot rewrite {}", session.name))?;
+    if report.is_of_history() && (arguments.dry_run || arguments.show.is_some()) {
+        report.as_decided();
+    } else {
+        report.measure(&session, &text, arguments, settings, budget)?;
     }
-    strip_bound_thinking(&session, &mut threads);
-    for change in &threads {
-        if arguments.strategy == Strategy::Prune {
-            events::sending(&change.plan, settings.values.prune.warn_tokens);
-        }
-        report.take_in(change, settings);
-    }
-    let text = Changes::of(&threads)
-        .rewrite(&session)
-        .with_context(|| format!("cannot rewrite {}", session.name))?;
-    report.measure(&session, &text, arguments, settings, budget)?;
     Ok(Compacted { text, report })
 }
 
@@ -117,8 +123,12 @@ fn from_stdin(
     for transcript in transcripts {
         let budget = envelope.as_ref().and_then(|envelope| envelope.budget);
         let Compacted { text, report } = compact(path, transcript, arguments, settings, budget)?;
-        let answer = envelope.as_ref().map(|envelope| envelope.answer(&text, &report)).transpose()?;
-        output.write(path, answer.as_deref().unwrap_or(&text))?;
+        let shown = arguments.show.is_some();
+        let envelope = envelope.as_ref().filter(|_| !shown);
+        let answer = envelope.map(|envelope| envelope.answer(&text, &report)).transpose()?;
+        if !arguments.dry_run {
+            output.write(path, answer.as_deref().unwrap_or(&text))?;
+        }
         reports.push(report);
     }
     output.finish(path)?;

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<()> {
-    let settings = Settings::layered(cli.config.as_deref(), &cli.settings)?;
+    let settings = Settings::layered(cli.config.as_deref(), &cli.settings, cli.command.preset())?;
     match &cli.command {
         Command::Inspect(arguments) => inspect::run(arguments, &settings),
         Command::Compact(arguments) => compact::run(arguments, &settings),

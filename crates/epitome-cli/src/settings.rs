@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use epitome_core::compact::Preset;
 use epitome_core::models::{ModelPatch, ModelTable};
 use epitome_core::settings::{self, Settings as Values};
 
@@ -39,9 +40,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Reads all layers.
-    pub(crate) fn layered(config: Option<&Path>, flags: &[String]) -> anyhow::Result<Self> {
-        let mut settings = Self { values: Values::default(), models: ModelTable::default() };
+    /// Reads all layers; a preset stands in for the defaults.
+    pub(crate) fn layered(
+        config: Option<&Path>,
+        flags: &[String],
+        preset: Option<Preset>,
+    ) -> anyhow::Result<Self> {
+        let mut settings = Self {
+            values: preset.map_or_else(Values::default, Preset::settings),
+            models: ModelTable::default(),
+        };
         settings.read_file(config)?;
         settings.read_environment(env::vars_os())?;
         for flag in flags {

@@ -1,15 +1,16 @@
 //! What a compaction did, for a person on stderr and for a program as JSON.
 
+use epitome_core::compact::{self, StrategyName};
 use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
 use epitome_core::{Entry, Role, Tokens};
 use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
 
-use crate::args::{Compact, Strategy};
+use crate::args::Compact;
 use crate::changes::ThreadChange;
 use crate::print::{
-    BAD, FAINT, GOOD, HEADING, WARN, bytes, grouped, paint, percent, plural, say, say_damage,
+    Align, BAD, FAINT, GOOD, HEADING, Table, WARN, bytes, grouped, paint, percent, plural, say, say_damage,
 };
 use crate::session::Session;
 use crate::settings::Settings;
@@ -47,19 +48,24 @@ pub(super) struct Report {
     problems_after: usize,
     /// What could not be read, and was left as it is.
     damaged: Vec<String>,
+    /// What was decided about the history, by strategies that summarise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<compact::Report>,
     #[serde(skip)]
     notes: Vec<String>,
 }
 
 impl Report {
-    pub(super) fn new(session: &Session, arguments: &Compact, budget: Option<Tokens>) -> Self {
+    pub(super) fn new(
+        session: &Session,
+        arguments: &Compact,
+        strategy: StrategyName,
+        budget: Option<Tokens>,
+    ) -> Self {
         Self {
             session: session.name.clone(),
             format: session.transcript.format.to_string(),
-            strategy: match arguments.strategy {
-                Strategy::Prune => "prune",
-                Strategy::None => "none",
-            },
+            strategy: strategy.as_str(),
             messages_before: session.transcript.messages.len(),
             messages_after: 0,
             tokens_before: Tokens::ZERO,
@@ -82,8 +88,14 @@ impl Report {
             problems_before: 0,
             problems_after: 0,
             damaged: session.damaged(),
+            history: None,
             notes: Vec::new(),
         }
+    }
+
+    /// Takes in what was decided about the history of the main thread.
+    pub(super) fn decided(&mut self, history: compact::Report) {
+        self.history = Some(history);
     }
 
     /// Takes in what becomes of a thread.
@@ -111,6 +123,19 @@ impl Report {
             (change.path.len() - change.dropped.len(), settings.values.max_conversation_messages);
         if self.strategy == "none" && left > most {
             self.notes.push(format!("{left} messages remain, more than max_conversation_messages ({most}): no plain user message stands in between to start from"));
+        }
+    }
+
+    /// Whether it is about a strategy that summarises.
+    pub(super) fn is_of_history(&self) -> bool {
+        self.history.is_some()
+    }
+
+    /// Takes the figures from what was decided, where nothing is written that could be measured.
+    pub(super) fn as_decided(&mut self) {
+        if let Some(history) = &self.history {
+            (self.tokens_before, self.tokens_after) = (history.tokens_before, history.tokens_after);
+            self.shortfall.tokens = history.shortfall;
         }
     }
 
@@ -149,7 +174,9 @@ impl Report {
                 .map(|thread| side.violations(&side.messages(thread)).len())
                 .sum();
         }
-        self.problems_after += broken_by_rewriting(session, &after, arguments.strategy);
+        if self.history.is_none() {
+            self.problems_after += broken_by_rewriting(session, &after, self.strategy);
+        }
         self.shortfall = shortfall(&after, budget);
         self.shortfall.tokens = session.in_budget_unit(self.shortfall.tokens).0;
         Ok(())
@@ -157,16 +184,26 @@ impl Report {
 
     /// Prints it for a person, on stderr.
     pub(super) fn print(&self) {
+        let sizes = match self.bytes_after {
+            0 => String::new(),
+            after => format!(" · {} → {}", bytes(self.bytes_before as u64), bytes(after as u64)),
+        };
         let saved = percent((self.tokens_before - self.tokens_after).0, self.tokens_before.0);
         say(format_args!(
-            "{} {} → {} tokens ({} saved) · {} → {}",
+            "{} {} → {} tokens ({} saved){}",
             paint(HEADING, format!("{}:", self.session)),
             grouped(self.tokens_before.0),
             paint(HEADING, grouped(self.tokens_after.0)),
             paint(GOOD, saved),
-            bytes(self.bytes_before as u64),
-            bytes(self.bytes_after as u64),
+            sizes,
         ));
+        if let Some(history) = &self.history {
+            say(format_args!("  {}", history.reason));
+            say(format_args!("{}", segments(history).trim_end()));
+            for note in &history.notes {
+                say(format_args!("  {}", paint(FAINT, note)));
+            }
+        }
         let parts = [
             (self.cleared, "cleared"),
             (self.trimmed, "trimmed"),
@@ -229,8 +266,31 @@ impl Report {
     }
 }
 
+/// Before and after, side by side, stretch by stretch.
+pub(super) fn segments(history: &compact::Report) -> String {
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new(&[
+        ("messages", left),
+        ("tokens before", right),
+        ("tokens after", right),
+        ("shown as", left),
+    ]);
+    for stretch in &history.segments {
+        let messages = match stretch.range.len() {
+            1 => stretch.range.start.to_string(),
+            _ => format!("{}–{}", stretch.range.start, stretch.range.end - 1),
+        };
+        let kind = match stretch.level {
+            Some(level) => format!("{} ({})", stretch.kind, format!("{level:?}").to_lowercase()),
+            None => stretch.kind.to_owned(),
+        };
+        table.row([messages, grouped(stretch.tokens_before.0), grouped(stretch.tokens_after.0), kind]);
+    }
+    table.render()
+}
+
 // What changing the messages broke: rules about history that was sent before.
-fn broken_by_rewriting(before: &Session, after: &Session, strategy: Strategy) -> usize {
+fn broken_by_rewriting(before: &Session, after: &Session, strategy: &str) -> usize {
     let same = |old: &Thread, new: &Thread| {
         old.kind == new.kind && (old.kind == ThreadKind::Main || old.id == new.id)
     };
@@ -238,7 +298,7 @@ fn broken_by_rewriting(before: &Session, after: &Session, strategy: Strategy) ->
         // Only where thinking is bound does it matter what was changed before it.
         check::Rule::ThinkingBehindEditedPrefix => before.thinking_rule() == ThinkingRule::Bound,
         // Whoever drops the oldest messages drops what the provider made of still older ones.
-        check::Rule::CompactionLost => strategy != Strategy::None,
+        check::Rule::CompactionLost => strategy != "none",
         _ => true,
     };
     let count = |old: &Thread| {

@@ -7,6 +7,7 @@ mod bodies;
 mod compact;
 mod count_and_eval;
 mod documents;
+mod history;
 mod inspect;
 mod output;
 mod piped;

@@ -43,6 +43,10 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
+    // Most tests are about what pruning alone does; those about other strategies name them.
+    if !arguments.iter().any(|argument| ["--strategy", "--preset"].contains(argument)) {
+        command.env("EPITOME_STRATEGY", "prune");
+    }
     command.args(arguments).current_dir(std::env::temp_dir()).stdin(Stdio::null());
     command
 }
