@@ -5,8 +5,10 @@ set -eu
 cd "$(dirname "$0")/.."
 binary=$(cargo bench --bench request_once --no-run --message-format=json 2>/dev/null |
     sed -n 's/.*"executable":"\([^"]*request_once-[^"]*\)".*/\1/p' | tail -n 1)
+profile=$(mktemp)
+trap 'rm -f "$profile"' EXIT
 count() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$binary" "$1" "$2" 2>&1 |
+    valgrind --tool=callgrind --callgrind-out-file="$profile" "$binary" "$1" "$2" 2>&1 |
         sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 for side in parse prune; do
