@@ -21,6 +21,7 @@ use self::report::Report;
 use self::target::{Target, Targets};
 use crate::args::{Compact, Strategy};
 use crate::changes::{Changes, ThreadChange, drop_oldest, strip_bound_thinking};
+use crate::fail::misuse;
 use crate::input::{self, Item};
 use crate::session::Session;
 use crate::settings::Settings;
@@ -78,7 +79,12 @@ fn compact(
     let tokens = asked.map(|asked| session.budget(asked));
     let budget = Budget { tokens, bytes: arguments.max_bytes, fixed: session.fixed };
     let strategy = arguments.strategy.map_or(settings.values.compact.strategy, Strategy::name);
+    check_use(&session, arguments, strategy)?;
     let mut report = Report::new(&session, arguments, strategy, asked);
+    // An agent's first call has nothing to compact yet.
+    if session.transcript.messages.is_empty() {
+        return Ok(Compacted { text: session.transcript.text.clone(), report });
+    }
     let text = match strategy {
         StrategyName::Prune | StrategyName::None => {
             let mut threads = ThreadChange::all(&session);
@@ -103,6 +109,23 @@ fn compact(
         report.measure(&session, &text, arguments, settings, budget)?;
     }
     Ok(Compacted { text, report })
+}
+
+// Flags that would do nothing are refused rather than ignored.
+fn check_use(session: &Session, arguments: &Compact, strategy: StrategyName) -> anyhow::Result<()> {
+    let summarises = !matches!(strategy, StrategyName::Prune | StrategyName::None);
+    if !summarises && (!arguments.pin.is_empty() || arguments.show.is_some()) {
+        let what = format!("--pin and --show have no meaning for the strategy {}", strategy.as_str());
+        return Err(misuse(what, "they belong to strategies that summarise, such as auto or checkpoint"));
+    }
+    let messages = session.main().map_or(0, |main| session.transcript.path(main).len());
+    match arguments.pin.iter().find(|pin| **pin >= messages) {
+        Some(pin) => {
+            let what = format!("--pin {pin}: {} has {messages} messages, counted from 0", session.name);
+            Err(misuse(what, "epitome inspect --json and --dry-run show the numbers"))
+        }
+        None => Ok(()),
+    }
 }
 
 // A program that pipes an object with messages gets an object with messages back; a person who pipes a file gets the file.

@@ -93,6 +93,32 @@ fn pinned_messages_stay_as_they_are() {
     }
 }
 
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let cases = [
+        (&["--strategy", "checkpoint", "--pin", "42"][..], "counted from 0"),
+        (&["--strategy", "prune", "--pin", "1"], "no meaning"),
+        (&["--strategy", "none", "--show", "view"], "no meaning"),
+    ];
+    for (flags, expected) in cases {
+        let ran = epitome(&[&["compact", &example(), "--budget", "5k"], flags].concat());
+        assert_eq!((ran.code, ran.stdout.len()), (2, 0), "{flags:?}");
+        assert!(ran.stderr.contains(expected) && ran.stderr.contains("hint:"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn an_agents_first_call_may_be_empty() {
+    for strategy in ["auto", "prune", "none"] {
+        let answer = epitome_with(b"{\"messages\":[]}", &["compact", "-", "--strategy", strategy]).json();
+        assert_eq!(
+            (&answer["messages"], answer["report"]["messages_after"].as_u64()),
+            (&json!([]), Some(0)),
+            "{strategy}"
+        );
+    }
+}
+
 fn conversation(dialect: &str) -> Value {
     let filler = "the quick brown fox jumps over the lazy dog ".repeat(60);
     let part = if dialect == "responses" { "input_text" } else { "text" };
