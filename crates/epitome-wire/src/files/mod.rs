@@ -28,6 +28,7 @@ mod log;
 mod pi;
 mod plain;
 mod reader;
+mod recast;
 mod record;
 mod rewrite;
 mod session;

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use epitome_core::Message;
+
 use super::error::FileError;
 use super::format::Format;
-use super::record::{Cut, Target};
+use super::record::{Cut, Record, Target};
 use super::transcript::Transcript;
 use crate::edit::{Edit, Edits, moved_breakpoint, splice_edits};
 use crate::json::{Kind, Span, Splice, quote};
@@ -21,11 +23,20 @@ impl Transcript {
         edits: &BTreeMap<usize, Edits>,
         removed: &BTreeSet<usize>,
     ) -> Result<String, FileError> {
+        self.change(&Changes { edits: edits.clone(), removed: removed.clone(), recast: BTreeMap::new() })
+    }
+
+    /// The file's text with these changes made.
+    pub(super) fn change(&self, changes: &Changes) -> Result<String, FileError> {
+        let Changes { edits, removed, recast } = changes;
         let unknown = edits.keys().chain(removed).find(|message| **message >= self.messages.len());
         if let Some(message) = unknown {
             return Err(FileError::NoSuchMessage(*message));
         }
         let mut rewrite = Rewrite::new(self);
+        for (message, others) in recast {
+            rewrite.recast_message(*message, others)?;
+        }
         for message in removed {
             rewrite.remove_message(*message)?;
         }
@@ -33,17 +44,30 @@ impl Transcript {
             rewrite.edit_message(*message, edits)?;
         }
         rewrite.cut_records();
-        rewrite.tie_links();
+        rewrite.tie_links()?;
         let mut out = String::with_capacity(self.text.len());
         rewrite.splice.write(&self.text, Span { start: 0, end: self.text.len() }, &mut out);
         Ok(out)
     }
 }
 
+/// What becomes of a transcript's messages, by their numbers.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Blocks that change.
+    pub(super) edits: BTreeMap<usize, Edits>,
+    /// Messages that go.
+    pub(super) removed: BTreeSet<usize>,
+    /// Messages in whose record others stand from now on.
+    pub(super) recast: BTreeMap<usize, Vec<Message>>,
+}
+
 struct Rewrite<'t> {
     transcript: &'t Transcript,
     splice: Splice,
     gone: Vec<bool>,
+    /// Records that are written anew, and the messages in them.
+    recast: HashMap<usize, &'t [Message]>,
     /// The records of each message.
     records: HashMap<usize, Vec<usize>>,
     /// Later records that repeat a record.
@@ -54,6 +78,7 @@ struct Rewrite<'t> {
 
 impl<'t> Rewrite<'t> {
     fn new(transcript: &'t Transcript) -> Self {
+        let recast = HashMap::new();
         let (mut records, mut twins, mut copies) = (HashMap::new(), HashMap::new(), HashMap::new());
         for (number, record) in transcript.records.iter().enumerate() {
             if let Some(message) = record.message {
@@ -67,7 +92,7 @@ impl<'t> Rewrite<'t> {
             copies.entry((copy.message, copy.block)).or_insert_with(Vec::new).push(copy.span);
         }
         let gone = vec![false; transcript.records.len()];
-        Self { transcript, splice: Splice::new(), gone, records, twins, copies }
+        Self { transcript, splice: Splice::new(), gone, recast, records, twins, copies }
     }
 
     fn remove_message(&mut self, message: usize) -> Result<(), FileError> {
@@ -76,6 +101,14 @@ impl<'t> Rewrite<'t> {
             return Err(FileError::NotEditable { message, block: 0 });
         }
         records.into_iter().try_for_each(|record| self.remove_record(message, record))
+    }
+
+    fn recast_message(&mut self, message: usize, others: &'t [Message]) -> Result<(), FileError> {
+        let record = self.transcript.recastable(message);
+        let record = record.ok_or(FileError::NotEditable { message, block: 0 })?;
+        self.recast.insert(record, others);
+        let rest = self.records_of(message).into_iter().filter(|other| *other != record);
+        rest.collect::<Vec<_>>().into_iter().try_for_each(|other| self.remove_record(message, other))
     }
 
     fn remove_record(&mut self, message: usize, record: usize) -> Result<(), FileError> {
@@ -197,37 +230,56 @@ impl<'t> Rewrite<'t> {
         splice_edits(&transcript.text, &elements, 0, &removed, &mut self.splice);
     }
 
-    fn tie_links(&mut self) {
-        if !self.gone.contains(&true) {
-            return;
+    // Ties what referred to records that are gone, and writes those anew that hold other messages now.
+    fn tie_links(&mut self) -> Result<(), FileError> {
+        let transcript = self.transcript;
+        if !self.gone.contains(&true) && self.recast.is_empty() {
+            return Ok(());
         }
-        let records = &self.transcript.records;
         let mut by_id: HashMap<&str, usize> = HashMap::new();
-        for (number, record) in records.iter().enumerate() {
+        for (number, record) in transcript.records.iter().enumerate() {
             if let Some(id) = &record.id {
                 by_id.entry(id).or_insert(number);
             }
         }
-        for (record, gone) in records.iter().zip(&self.gone) {
-            for link in record.links.iter().filter(|_| !gone) {
-                let tied = match &link.to {
-                    Target::Back(id) => self.back(&by_id, id),
-                    Target::Ahead(id) => self.ahead(&by_id, id),
-                    Target::Number(number) => Some(self.kept_before(*number).to_string()),
-                    Target::Count(records) => {
-                        let left = records.iter().filter(|record| !self.is_gone(**record)).count();
-                        (left < records.len()).then(|| left.to_string())
+        for (number, record) in transcript.records.iter().enumerate() {
+            if self.is_gone(number) {
+                continue;
+            }
+            let tied = self.tied(record, &by_id);
+            match self.recast.get(&number) {
+                Some(messages) => {
+                    self.splice.replace(record.span, transcript.recast(record, messages, &tied)?)
+                }
+                None => {
+                    for (span, value) in tied {
+                        self.splice.replace(span, value);
                     }
-                };
-                if let Some(tied) = tied.filter(|tied| tied != link.span.of(&self.transcript.text)) {
-                    self.splice.replace(link.span, tied);
                 }
             }
         }
+        Ok(())
+    }
+
+    // The references of a record that have to change.
+    fn tied(&self, record: &Record, by_id: &HashMap<&str, usize>) -> Vec<(Span, String)> {
+        let tied = record.links.iter().filter_map(|link| {
+            let value = match &link.to {
+                Target::Back(id) => self.back(record, by_id, id),
+                Target::Ahead(id) => self.ahead(by_id, id),
+                Target::Number(number) => Some(self.kept_before(*number).to_string()),
+                Target::Count(records) => {
+                    let left = records.iter().filter(|record| !self.is_gone(**record)).count();
+                    (left < records.len()).then(|| left.to_string())
+                }
+            };
+            Some((link.span, value.filter(|value| value != link.span.of(&self.transcript.text))?))
+        });
+        tied.collect()
     }
 
     // The nearest ancestor that is still there; `None` where nothing changes.
-    fn back(&self, by_id: &HashMap<&str, usize>, id: &str) -> Option<String> {
+    fn back(&self, from: &Record, by_id: &HashMap<&str, usize>, id: &str) -> Option<String> {
         let records = &self.transcript.records;
         let first = *by_id.get(id)?;
         if !self.is_gone(first) {
@@ -235,13 +287,24 @@ impl<'t> Rewrite<'t> {
         }
         let mut at = first;
         for _ in 0..records.len() {
-            let Some(parent) = records.get(at).and_then(|record| record.parent.as_deref()) else { break };
+            let Some(gone) = records.get(at) else { break };
+            if let Some(id) = self.rest_of(gone, from) {
+                return Some(quote(id));
+            }
+            let Some(parent) = gone.parent.as_deref() else { break };
             match by_id.get(parent) {
                 Some(number) if self.is_gone(*number) => at = *number,
                 _ => return Some(quote(parent)),
             }
         }
         Some("null".to_owned())
+    }
+
+    // A message may be spread over records: where one of them is gone, whoever followed it follows what is left.
+    fn rest_of(&self, gone: &Record, from: &Record) -> Option<&str> {
+        let message = gone.message.filter(|message| from.message != Some(*message))?;
+        let left = self.records.get(&message)?.iter().rev().find(|record| !self.is_gone(**record))?;
+        self.transcript.records.get(*left)?.id.as_deref()
     }
 
     // The record itself or else the next one that is still there and has an id.

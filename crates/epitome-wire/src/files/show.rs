@@ -1,15 +1,17 @@
 //! Writing a view into a file: what is shown stays, what is not goes, and summaries take the places of what they stand for.
 //!
 //! Files of other tools know many fields that only their tool can fill in (ids, parents, versions, costs). So a new
-//! message gets no record of its own: it moves into the record of a message that it replaces, of the same role.
+//! message gets no record of its own: it moves into the record of a message that it replaces, of the same role. Only where
+//! there are not enough of those is a record recast.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use epitome_core::compact::{Piece, View};
 use epitome_core::{Block, BlockKind, Message, Role};
 
 use super::error::FileError;
-use super::transcript::Transcript;
+use super::rewrite::Changes;
+use super::transcript::{Thread, Transcript};
 use crate::edit::{Edit, Edits, from_core};
 
 impl Transcript {
@@ -39,13 +41,60 @@ impl Transcript {
             at = shown + 1;
         }
         changes.removed.extend(path.get(at..).unwrap_or_default());
-        self.rewrite(&changes.edits, &changes.removed)
+        self.prune_threads(path, view, &mut changes.removed);
+        self.change(&changes)
+    }
+
+    // A thread that leaves this one at a message that is no longer shown has lost what it continued, and goes with it.
+    fn prune_threads(&self, path: &[usize], view: &View, removed: &mut BTreeSet<usize>) {
+        let mut hidden: BTreeSet<usize> = path.iter().copied().collect();
+        for piece in &view.pieces {
+            if let Piece::Keep(at) | Piece::Edit(at, _) = piece
+                && let Some(number) = path.get(*at)
+            {
+                hidden.remove(number);
+            }
+        }
+        // A thread may leave another one that goes.
+        let main: BTreeSet<usize> = path.iter().copied().collect();
+        loop {
+            let stranded = |thread: &&Thread| thread.after.is_some_and(|at| hidden.contains(&at));
+            let messages = self.threads.iter().filter(stranded).flat_map(|thread| &thread.messages);
+            let gone: Vec<usize> = messages
+                .copied()
+                .filter(|number| !main.contains(number) && !hidden.contains(number))
+                .collect();
+            if gone.is_empty() {
+                break;
+            }
+            removed.extend(&gone);
+            hidden.extend(gone);
+        }
     }
 
     // Finds a place among hidden messages for each new one; the others go.
     fn house(&self, hidden: &[usize], new: &[&Message], changes: &mut Changes) -> Result<(), FileError> {
-        let mut from = 0;
         let mut housed = BTreeSet::new();
+        if let Some(places) = self.places(hidden, new) {
+            for (number, message) in places.iter().zip(new) {
+                changes.edits.insert(*number, self.replaced(*number, message));
+            }
+            housed.extend(places);
+        } else {
+            let found = hidden.iter().find(|number| self.recastable(**number).is_some());
+            let role = new.first().map_or(Role::User, |message| message.role);
+            let number = found.ok_or(FileError::NoPlace(role))?;
+            changes.recast.insert(*number, new.iter().map(|message| (*message).clone()).collect());
+            housed.insert(*number);
+        }
+        changes.removed.extend(hidden.iter().filter(|number| !housed.contains(number)));
+        Ok(())
+    }
+
+    // A hidden message of the same role for each new one, in order.
+    fn places(&self, hidden: &[usize], new: &[&Message]) -> Option<Vec<usize>> {
+        let mut from = 0;
+        let mut places = Vec::with_capacity(new.len());
         for (message, later) in new.iter().zip((0..new.len()).rev()) {
             let fits = |number: &usize| self.can_carry(*number, message.role);
             // A plain message makes the better place; but those that follow need places, too.
@@ -54,15 +103,11 @@ impl Transcript {
                 .iter()
                 .position(|number| fits(number) && self.is_plain(*number))
                 .filter(|found| self.leaves_room(&open[found + 1..], &new[new.len() - later..]))
-                .or_else(|| open.iter().position(fits))
-                .ok_or(FileError::NoPlace(message.role))?;
-            let number = open[found];
-            changes.edits.insert(number, self.replaced(number, message));
-            housed.insert(number);
+                .or_else(|| open.iter().position(fits))?;
+            places.push(open[found]);
             from += found + 1;
         }
-        changes.removed.extend(hidden.iter().filter(|number| !housed.contains(number)));
-        Ok(())
+        Some(places)
     }
 
     fn leaves_room(&self, hidden: &[usize], new: &[&Message]) -> bool {
@@ -99,10 +144,4 @@ impl Transcript {
         };
         blocks.iter().enumerate().map(edit).collect()
     }
-}
-
-#[derive(Default)]
-struct Changes {
-    edits: BTreeMap<usize, Edits>,
-    removed: BTreeSet<usize>,
 }
