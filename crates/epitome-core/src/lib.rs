@@ -15,6 +15,7 @@ pub mod compact;
 pub mod cost;
 pub mod events;
 mod hash;
+pub mod items;
 mod message;
 pub mod models;
 mod outline;

@@ -18,6 +18,7 @@ mod cuts;
 mod fit;
 mod friday;
 mod friday_tiers;
+mod items;
 mod log;
 mod micro_agent;
 mod micro_agent_compaction;
