@@ -216,6 +216,8 @@ pub const SETTINGS: &[Setting] = settings! {
         "How many characters a summary may have.";
     summary_length of compact, [],
         "Whether a summary may always be that long, or grows with what it covers.";
+    summary_cascade of compact, [],
+        "Whether rolling, checkpoint and auto tell the old part in several summaries, which are summarised again in groups as they grow old.";
     tiers_due of compact, [],
         "When the tiers of tiered are looked at: when the conversation does not fit, or when any tier exceeds its share.";
     placement of compact, [],

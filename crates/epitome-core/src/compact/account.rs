@@ -2,12 +2,13 @@
 
 use super::budget::{BudgetModel, Measured};
 use super::case::{Case, Decided, PLACE};
-use super::plan::Planned;
+use super::plan::{Plan, Planned};
 use super::report::{Decision, Report, Stretch};
 use super::run::Compacted;
-use super::segment::{Compaction, Segment};
+use super::segment::{Compaction, Level, Segment};
 use super::strategies::layout::tokens;
 use super::view::{Piece, View, view};
+use crate::checkpoint::{Checkpoint, Drift, drift, merge};
 use crate::units::Tokens;
 
 impl Decided {
@@ -29,6 +30,8 @@ impl Case<'_> {
         let mut report = self.report(after, decided.notes);
         report.segments = self.stretches(&compaction, &shown);
         report.verdict = decided.verdict;
+        report.drift = drift_of(&decided.plan, &compaction);
+        report.notes.extend(report.drift.as_ref().and_then(lost));
         if after.total() >= self.before.total() && !self.hides_a_pin() {
             let (after, before) = (after.total(), self.before.total());
             report.decision = Decision::Refused;
@@ -64,7 +67,8 @@ impl Case<'_> {
     }
 
     fn report(&self, after: Measured, mut notes: Vec<String>) -> Report {
-        let shortfall = after.total() - self.budget;
+        let wanted = self.request.budget.is_some() || self.trigger().is_some();
+        let shortfall = if wanted { after.total() - self.budget } else { Tokens::ZERO };
         if shortfall > Tokens::ZERO && self.request.budget.is_some() {
             notes.push(format!("the budget of {} tokens is exceeded by {shortfall}", self.budget));
         }
@@ -82,6 +86,7 @@ impl Case<'_> {
             segments: Vec::new(),
             components: BudgetModel::of(self.request.settings).compare(&after, self.fixed),
             verdict: None,
+            drift: None,
             notes,
         }
     }
@@ -110,4 +115,24 @@ impl Case<'_> {
         let tokens_before = tokens(self.path.get(range.clone()).unwrap_or_default());
         Stretch { range, kind, level, tokens_before, tokens_after }
     }
+}
+
+// What a checkpoint that was written anew kept of the one before it.
+fn drift_of(plan: &Plan, compaction: &Compaction) -> Option<Drift> {
+    let rewritten = plan.parts.iter().zip(&compaction.segments).find_map(|pair| match pair {
+        (Planned::Summary(task), Segment::Summary { text, level: Level::Checkpoint, .. }) => {
+            let read = |text: &String| Checkpoint::parse(text).checkpoint;
+            Some((task.previous.iter().map(read).reduce(merge)?, read(text)))
+        }
+        _ => None,
+    });
+    rewritten.map(|(old, new)| drift(&old, &new))
+}
+
+fn lost(drift: &Drift) -> Option<String> {
+    let lost: usize = drift.sections.iter().map(|section| section.lost).sum();
+    let before: usize =
+        drift.sections.iter().map(|section| section.kept + section.changed + section.lost).sum();
+    (lost > 0)
+        .then(|| format!("entries of the earlier checkpoint that are no longer there: {lost} of {before}"))
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::budget::Component;
 use super::segment::Level;
+use crate::checkpoint::Drift;
 use crate::cost::Verdict;
 use crate::pressure::{Pressure, Trigger};
 use crate::units::Tokens;
@@ -43,7 +44,7 @@ pub struct Report {
     pub tokens_before: Tokens,
     /// Tokens of the conversation after; in a dry run the most that it can have.
     pub tokens_after: Tokens,
-    /// By how much the budget is exceeded after.
+    /// By how much the budget is exceeded after, where one was asked for or a threshold demands it.
     pub shortfall: Tokens,
     /// What became of each stretch.
     pub segments: Vec<Stretch>,
@@ -51,6 +52,8 @@ pub struct Report {
     pub components: Vec<Component>,
     /// Whether it pays for itself, where prices are known.
     pub verdict: Option<Verdict>,
+    /// What became of the entries of the checkpoint that a new one replaces.
+    pub drift: Option<Drift>,
     /// What else there is to say.
     pub notes: Vec<String>,
 }

@@ -5,7 +5,9 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::cuts::Cuts;
 use super::view::{Placement, Wording};
+use crate::outline::Entry;
 use crate::prune::Marked;
 
 /// What a summary is of, and so how it is written and where it stands.
@@ -125,6 +127,65 @@ impl Compaction {
         Self { segments, placement: self.placement, wording: self.wording.clone() }
     }
 }
+
+impl Compaction {
+    /// The compaction that shows the messages of `range` as they were again, and nothing else that this one hides.
+    ///
+    /// Unlike [`Compaction::expanded`] it leaves the summary that they were part of in place: its text says more than its
+    /// range then, and nothing is lost. A call is shown with its result, so that a little more than `range` may be.
+    pub fn revealed(&self, path: &[Entry], range: Range<usize>) -> Self {
+        let range = range.start..range.end.min(self.covered());
+        let Some(last) = range.end.checked_sub(1).filter(|last| *last >= range.start) else {
+            return self.clone();
+        };
+        let cuts = Cuts::of(path);
+        let start = if range.start < cuts.leading() { range.start } else { cuts.atom(range.start).start };
+        let end = if last < cuts.leading() { last + 1 } else { cuts.atom(last).end };
+        let mut segments: Vec<Segment> = Vec::with_capacity(self.segments.len() + 2);
+        for segment in &self.segments {
+            for part in parted(segment, &(start..end)) {
+                match (segments.last_mut(), &part) {
+                    (Some(Segment::Verbatim { range: before }), Segment::Verbatim { range }) => {
+                        before.end = range.end;
+                    }
+                    _ => segments.push(part),
+                }
+            }
+        }
+        Self { segments, placement: self.placement, wording: self.wording.clone() }
+    }
+}
+
+// A segment with the messages that it shares with `range` shown.
+fn parted(segment: &Segment, range: &Range<usize>) -> Vec<Segment> {
+    let Range { start, end } = *segment.range();
+    let shown = start.max(range.start)..end.min(range.end);
+    if shown.is_empty() {
+        return vec![segment.clone()];
+    }
+    let (before, after) = (start..shown.start, shown.end..end);
+    let omitted = |range: Range<usize>, note: &str| {
+        (!range.is_empty()).then(|| Segment::Omitted { range, note: note.to_owned() })
+    };
+    let (left, right) = match segment {
+        Segment::Verbatim { .. } => return vec![segment.clone()],
+        Segment::Pruned { marks, .. } => (pruned(before, marks), pruned(after, marks)),
+        Segment::Omitted { note, .. } => (omitted(before, note), omitted(after, note)),
+        Segment::Summary { text, level, .. } => {
+            let summary = |range| Segment::Summary { range, text: text.clone(), level: *level };
+            // The text stands once, where it stood, or else behind what is shown of its start.
+            match (before.is_empty(), after.is_empty()) {
+                (false, _) => (Some(summary(before)), omitted(after, TOLD_BEFORE)),
+                (true, false) => (None, Some(summary(after))),
+                (true, true) => (None, None),
+            }
+        }
+    };
+    left.into_iter().chain([Segment::Verbatim { range: shown }]).chain(right).collect()
+}
+
+/// Why nothing stands for the rest of what a summary is of, where a part of it is shown.
+const TOLD_BEFORE: &str = "the summary before the messages shown stands for these, too";
 
 // What is left of a pruned segment in a part of its range.
 fn pruned(range: Range<usize>, marks: &[Marked]) -> Option<Segment> {

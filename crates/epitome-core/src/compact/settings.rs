@@ -134,6 +134,8 @@ pub struct Settings {
     pub summary_max_chars: Option<Chars>,
     /// Whether a summary may be as long as that whatever it covers.
     pub summary_length: SummaryLength,
+    /// Whether the old part is told in several summaries, the older the more briefly.
+    pub summary_cascade: bool,
     /// When the tiers of `tiered` are looked at.
     pub tiers_due: Due,
     /// Where summaries stand.
@@ -168,6 +170,7 @@ impl Default for Settings {
             summary_token_budget: Tokens(4_000),
             summary_max_chars: Some(Chars(6_000)),
             summary_length: SummaryLength::Fixed,
+            summary_cascade: false,
             tiers_due: Due::OverBudget,
             placement: Placement::Pair,
             summary_words: summary,

@@ -19,6 +19,8 @@ pub struct Stakes {
     pub summary: Option<Tariff>,
     /// How much of what was sent last the provider still has in its cache.
     pub cached: Tokens,
+    /// How many turns are still expected; `None`: as many as there were.
+    pub turns: Option<u64>,
 }
 
 /// Weighs a plan against leaving everything as it is.
@@ -28,7 +30,7 @@ pub(super) fn verdict(case: &Case<'_>, plan: &Plan) -> Option<Verdict> {
         tariff: stakes.tariff,
         tokens: case.pressure.tokens,
         cached: stakes.cached,
-        turns: remaining_turns(case.path),
+        turns: stakes.turns.unwrap_or_else(|| remaining_turns(case.path)),
         growth: growth(case.path),
         hard: Some(case.pressure.marks.hard),
     };

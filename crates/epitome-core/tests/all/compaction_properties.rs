@@ -183,12 +183,14 @@ proptest! {
         let compaction = case.compact(&sketch, case.minimum() + Tokens(more)).0;
         let length = case.messages.len() as f64;
         let range = (from.min(to) * length) as usize..(from.max(to) * length) as usize;
-        let expanded = compaction.expanded(range.clone());
-        prop_assert_eq!(check_tiling(&expanded.segments, case.messages.len()), Ok(()));
-        check_view(&expanded, &case, place)?;
-        for at in range {
-            let shown = expanded.segments.iter().find(|segment| segment.range().contains(&at));
-            prop_assert!(matches!(shown, Some(Segment::Verbatim { .. })), "{} is as it was", at);
+        let revealed = compaction.revealed(&case.path, range.clone());
+        for expanded in [compaction.expanded(range.clone()), revealed] {
+            prop_assert_eq!(check_tiling(&expanded.segments, case.messages.len()), Ok(()));
+            check_view(&expanded, &case, place)?;
+            for at in range.clone() {
+                let shown = expanded.segments.iter().find(|segment| segment.range().contains(&at));
+                prop_assert!(matches!(shown, Some(Segment::Verbatim { .. })), "{} is as it was", at);
+            }
         }
     }
 

@@ -5,6 +5,8 @@
 
 mod adaptive;
 mod artifacts;
+mod artifacts_failures;
+mod auto;
 mod calibration;
 mod checkpoint;
 mod checkpoint_changes;
@@ -12,12 +14,14 @@ mod checkpoint_malformed;
 mod compaction;
 mod compaction_properties;
 mod compactions;
+mod continued;
 mod conversations;
 mod cost;
 mod cuts;
 mod fit;
 mod friday;
 mod friday_tiers;
+mod friday_topics;
 mod items;
 mod log;
 mod micro_agent;

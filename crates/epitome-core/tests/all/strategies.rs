@@ -3,11 +3,8 @@
 use epitome_core::checkpoint::{Checkpoint, READERS_NOTE, validate};
 use epitome_core::compact::{
     Compaction, Decision, Fallback, LeadingSentences, Limits, Outcome, Placement, PlainCheckpoint, Plan,
-    Planned, Preset, Request, Segment, Stakes, Strategy, StrategyName, SummaryLength, SystemPlace, dry_run,
-    view,
+    Planned, Preset, Request, Segment, Strategy, StrategyName, SummaryLength, SystemPlace, dry_run, view,
 };
-use epitome_core::cost::Tariff;
-use epitome_core::models::ModelTable;
 use epitome_core::prune::ThinkingRule;
 use epitome_core::settings::Settings;
 use epitome_core::{Block, Entry, Message, Role, Tokens, ToolUse};
@@ -16,13 +13,13 @@ use crate::compaction::*;
 use crate::log::capture;
 use crate::support::*;
 
-fn settings(strategy: StrategyName) -> Settings {
+pub(crate) fn settings(strategy: StrategyName) -> Settings {
     let mut settings = Settings::default();
     settings.compact.strategy = strategy;
     settings
 }
 
-fn count(text: &str) -> Tokens {
+pub(crate) fn count(text: &str) -> Tokens {
     counter().text(text)
 }
 
@@ -104,40 +101,6 @@ fn a_dry_run_decides_the_same_and_writes_nothing() {
     let compaction = done.compaction.unwrap();
     assert_eq!(compaction.segments.iter().map(|segment| segment.range().clone()).collect::<Vec<_>>(), ranges);
     assert!(done.report.tokens_after <= preview.report.tokens_after);
-}
-
-#[test]
-fn auto_prunes_when_that_is_enough() {
-    let mut settings = settings(StrategyName::Auto);
-    settings.prune.clear_at_least = Tokens(1_000);
-    let large = output(20_000);
-    let messages = tool_loop([large.as_str(); 12]);
-    let done = run(&messages, &Request::new(&settings), &mut Broken);
-    assert_eq!(shape(&done.compaction.unwrap()), format!("P0..{}", messages.len()));
-    assert!(done.report.tokens_after < Tokens(done.report.tokens_before.0 / 2));
-}
-
-#[test]
-fn auto_writes_a_checkpoint_when_pruning_is_not_enough() {
-    let settings = settings(StrategyName::Auto);
-    let messages = chat(60, 3_000);
-    let done = run(&messages, &Request::new(&settings), &mut LeadingSentences);
-    assert!(shape(&done.compaction.unwrap()).starts_with("S0.."));
-}
-
-#[test]
-fn auto_prunes_on_top_of_a_checkpoint() {
-    let mut settings = settings(StrategyName::Auto);
-    settings.prune.clear_at_least = Tokens(1_000);
-    let mut messages = chat(60, 3_000);
-    let first = run(&messages, &Request::new(&settings), &mut LeadingSentences).compaction.unwrap();
-    let summary = first.segments[0].clone();
-    let large = output(20_000);
-    messages.extend(tool_loop([large.as_str(); 10]));
-    let request = Request { previous: Some(&first), ..Request::new(&settings) };
-    let second = run(&messages, &request, &mut Broken).compaction.unwrap();
-    assert_eq!(second.segments[0], summary, "the checkpoint stays as it is");
-    assert!(matches!(second.segments.last(), Some(Segment::Pruned { .. })), "{}", shape(&second));
 }
 
 #[test]
@@ -317,45 +280,6 @@ fn failed(id: &str, text: &str) -> Message {
         result.is_error = true;
     }
     message
-}
-
-fn stakes(cached: u64) -> Stakes {
-    let table = ModelTable::default();
-    let tariff = Tariff::of(&table.get("claude-sonnet-4-5").model);
-    Stakes { tariff, summary: None, cached: Tokens(cached) }
-}
-
-#[test]
-fn auto_weighs_a_step_of_pruning_against_the_cache() {
-    let mut settings = settings(StrategyName::Auto);
-    settings.prune.clear_at_least = Tokens(100);
-    let small = words(1_200);
-    let mut messages = tool_loop([small.as_str(); 4]);
-    messages.extend(chat(20, 2_000).into_iter().skip(1));
-    let sent = Tokens(path(&messages).iter().map(|entry| entry.outline.tokens.0).sum());
-    let cold = Request { stakes: Some(stakes(0)), ..Request::new(&settings) };
-    let done = run(&messages, &cold, &mut Broken);
-    assert!(
-        done.compaction.is_some() && done.report.verdict.is_some_and(|verdict| verdict.pays),
-        "{:?}",
-        done.report
-    );
-    let warm = Request { stakes: Some(stakes(sent.0)), ..Request::new(&settings) };
-    let done = run(&messages, &warm, &mut Broken);
-    assert_eq!(done.report.decision, Decision::Nothing);
-    assert!(done.report.reason.contains("it does not pay"), "{}", done.report.reason);
-}
-
-#[test]
-fn auto_compacts_early_where_that_pays() {
-    let settings = settings(StrategyName::Auto);
-    let messages = chat(70, 2_000);
-    let quiet = run(&messages, &Request::new(&settings), &mut LeadingSentences);
-    assert_eq!(quiet.report.decision, Decision::Nothing, "140,000 of 162,000");
-    let request = Request { stakes: Some(stakes(0)), ..Request::new(&settings) };
-    let done = run(&messages, &request, &mut LeadingSentences);
-    assert_eq!(done.report.decision, Decision::Compacted, "{}", done.report.reason);
-    assert!(done.report.verdict.is_some_and(|verdict| verdict.pays));
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn settings() -> impl Strategy<Value = Settings> {
         prop::sample::select(vec![SummaryLength::Fixed, SummaryLength::Growing]),
         prop::sample::select(vec![Due::OverBudget, Due::OverShare]),
         bool::weighted(0.3),
+        bool::weighted(0.3),
     );
     let numbers =
         (1_usize..12, 1_u64..4_000, 1_u64..1_500, 1_usize..30, option::of(1_u64..6_000), 0_u64..600);
@@ -51,6 +52,7 @@ fn settings() -> impl Strategy<Value = Settings> {
                 compact.summary_length,
                 compact.tiers_due,
                 compact.adaptive,
+                compact.summary_cascade,
             ) = choices;
             compact.recency_window = window;
             compact.retain_tokens = Tokens(retain.saturating_sub(200));

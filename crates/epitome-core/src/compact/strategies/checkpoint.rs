@@ -1,6 +1,7 @@
 //! `checkpoint`: a structured checkpoint, and the recent tokens as they were, pruned where stale (spec 008.1 v4).
 
 use super::Count;
+use super::cascade::Old;
 use super::layout::{Layout, tokens};
 use super::{cut, recent, room};
 use crate::compact::cuts::{Cuts, keep_recent_tokens, partition_turns};
@@ -58,7 +59,8 @@ impl Strategy for Checkpoint<'_> {
         };
         layout.retain(room::retained(compact, path, messages, cut, limits));
         let cap = room::summary_cap(compact, limits, path.get(layout.at()..cut).unwrap_or_default());
-        layout.summary(cut, Level::Checkpoint, cap);
+        let old = Old { path, cuts: &cuts, previous: limits.previous, count: self.count };
+        old.summarise(&mut layout, cut, Level::Checkpoint, cap, compact);
         layout.pruned(path.len(), recent::marks(path, messages, cut, limits, self.settings, self.count));
         Outcome::Compact(layout.finish(compact))
     }

@@ -75,29 +75,40 @@ impl<'a> Layout<'a> {
 
     /// Pins split the stretch; its parts share the cap by their size.
     pub(crate) fn summary(&mut self, to: usize, level: Level, cap: Cap) {
+        self.summaries(to, level, cap, |stretch, most| vec![(stretch, most)]);
+    }
+
+    /// The same with each part told in as many summaries as `split` makes of it.
+    pub(crate) fn summaries(
+        &mut self,
+        to: usize,
+        level: Level,
+        cap: Cap,
+        split: impl Fn(Range<usize>, Tokens) -> Vec<(Range<usize>, Tokens)>,
+    ) {
         let runs = self.runs(to);
-        let tokens = |run: &Range<usize>| tokens(self.path.get(run.clone()).unwrap_or_default());
-        let sizes: Vec<Tokens> = runs
-            .iter()
-            .map(|run| if self.is_pinned(run.start) { Tokens::ZERO } else { tokens(run) })
-            .collect();
+        let path = self.path;
+        let size = |run: &Range<usize>| tokens(path.get(run.clone()).unwrap_or_default());
+        let sizes: Vec<Tokens> =
+            runs.iter().map(|run| if self.is_pinned(run.start) { Tokens::ZERO } else { size(run) }).collect();
         let all: Tokens = sizes.iter().copied().sum();
-        for (run, size) in runs.into_iter().zip(sizes) {
+        for (run, tokens) in runs.into_iter().zip(sizes) {
             if self.is_pinned(run.start) {
                 self.verbatim(run.end);
                 continue;
             }
-            let share = u128::from(cap.tokens.0) * u128::from(size.0) / u128::from(all.0.max(1));
+            let share = u128::from(cap.tokens.0) * u128::from(tokens.0) / u128::from(all.0.max(1));
             let share = Tokens(u64::try_from(share).unwrap_or(u64::MAX));
-            self.parts.push(Planned::Summary(SummaryTask {
-                fresh: run.clone(),
-                range: run,
+            let tasks = split(run, share).into_iter().map(|(range, most)| SummaryTask {
+                fresh: range.clone(),
                 previous: Vec::new(),
                 level,
                 // A summary longer than what it stands for would be of no use.
-                max_tokens: share.min(size).max(Tokens(1)),
+                max_tokens: most.min(size(&range)).max(Tokens(1)),
                 max_chars: cap.chars,
-            }));
+                range,
+            });
+            self.parts.extend(tasks.map(Planned::Summary));
         }
     }
 

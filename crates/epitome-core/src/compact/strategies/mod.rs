@@ -12,6 +12,7 @@
 
 mod auto;
 mod backstop;
+mod cascade;
 mod checkpoint;
 mod cut;
 pub(crate) mod layout;

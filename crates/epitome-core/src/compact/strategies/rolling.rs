@@ -1,6 +1,7 @@
 //! `rolling`: one summary that rolls on, and the last so many messages as they were (spec 008.1, first draft).
 
 use super::Count;
+use super::cascade::Old;
 use super::layout::Layout;
 use super::{cut, recent, room};
 use crate::compact::cuts::{Cuts, keep_last_messages};
@@ -42,7 +43,8 @@ impl Strategy for Rolling<'_> {
         };
         layout.retain(room::retained(compact, path, messages, cut, limits));
         let cap = room::summary_cap(compact, limits, path.get(layout.at()..cut).unwrap_or_default());
-        layout.summary(cut, Level::Rolling, cap);
+        let old = Old { path, cuts: &cuts, previous: limits.previous, count: self.count };
+        old.summarise(&mut layout, cut, Level::Rolling, cap, compact);
         layout.pruned(path.len(), recent::marks(path, messages, cut, limits, self.settings, self.count));
         Outcome::Compact(layout.finish(compact))
     }

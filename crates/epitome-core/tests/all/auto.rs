@@ -1,0 +1,99 @@
+//! `auto`: pruning first, a checkpoint when that is not enough, each when it is due or pays.
+
+use epitome_core::Tokens;
+use epitome_core::compact::{Decision, LeadingSentences, Request, Segment, Stakes, StrategyName};
+use epitome_core::cost::Tariff;
+use epitome_core::models::ModelTable;
+
+use crate::compaction::*;
+use crate::strategies::settings;
+use crate::support::*;
+
+fn stakes(cached: u64) -> Stakes {
+    let table = ModelTable::default();
+    let tariff = Tariff::of(&table.get("claude-sonnet-4-5").model);
+    Stakes { tariff, summary: None, cached: Tokens(cached), turns: None }
+}
+
+#[test]
+fn auto_prunes_when_that_is_enough() {
+    let mut settings = settings(StrategyName::Auto);
+    settings.prune.clear_at_least = Tokens(1_000);
+    let large = output(20_000);
+    let messages = tool_loop([large.as_str(); 12]);
+    let done = run(&messages, &Request::new(&settings), &mut Broken);
+    assert_eq!(shape(&done.compaction.unwrap()), format!("P0..{}", messages.len()));
+    assert!(done.report.tokens_after < Tokens(done.report.tokens_before.0 / 2));
+}
+
+#[test]
+fn auto_writes_a_checkpoint_when_pruning_is_not_enough() {
+    let settings = settings(StrategyName::Auto);
+    let messages = chat(60, 3_000);
+    let done = run(&messages, &Request::new(&settings), &mut LeadingSentences);
+    assert!(shape(&done.compaction.unwrap()).starts_with("S0.."));
+}
+
+#[test]
+fn auto_prunes_on_top_of_a_checkpoint() {
+    let mut settings = settings(StrategyName::Auto);
+    settings.prune.clear_at_least = Tokens(1_000);
+    let mut messages = chat(60, 3_000);
+    let first = run(&messages, &Request::new(&settings), &mut LeadingSentences).compaction.unwrap();
+    let summary = first.segments[0].clone();
+    let large = output(20_000);
+    messages.extend(tool_loop([large.as_str(); 10]));
+    let request = Request { previous: Some(&first), ..Request::new(&settings) };
+    let second = run(&messages, &request, &mut Broken).compaction.unwrap();
+    assert_eq!(second.segments[0], summary, "the checkpoint stays as it is");
+    assert!(matches!(second.segments.last(), Some(Segment::Pruned { .. })), "{}", shape(&second));
+}
+
+#[test]
+fn auto_weighs_a_step_of_pruning_against_the_cache() {
+    let mut settings = settings(StrategyName::Auto);
+    settings.prune.clear_at_least = Tokens(100);
+    let small = words(1_200);
+    let mut messages = tool_loop([small.as_str(); 4]);
+    messages.extend(chat(20, 2_000).into_iter().skip(1));
+    let sent = Tokens(path(&messages).iter().map(|entry| entry.outline.tokens.0).sum());
+    let cold = Request { stakes: Some(stakes(0)), ..Request::new(&settings) };
+    let done = run(&messages, &cold, &mut Broken);
+    assert!(
+        done.compaction.is_some() && done.report.verdict.is_some_and(|verdict| verdict.pays),
+        "{:?}",
+        done.report
+    );
+    let warm = Request { stakes: Some(stakes(sent.0)), ..Request::new(&settings) };
+    let done = run(&messages, &warm, &mut Broken);
+    assert_eq!(done.report.decision, Decision::Nothing);
+    assert!(done.report.reason.contains("it does not pay"), "{}", done.report.reason);
+}
+
+#[test]
+fn auto_compacts_early_where_that_pays() {
+    let settings = settings(StrategyName::Auto);
+    let messages = chat(70, 2_000);
+    let quiet = run(&messages, &Request::new(&settings), &mut LeadingSentences);
+    assert_eq!(quiet.report.decision, Decision::Nothing, "140,000 of 162,000");
+    let request = Request { stakes: Some(stakes(0)), ..Request::new(&settings) };
+    let done = run(&messages, &request, &mut LeadingSentences);
+    assert_eq!(done.report.decision, Decision::Compacted, "{}", done.report.reason);
+    assert!(done.report.verdict.is_some_and(|verdict| verdict.pays));
+}
+
+#[test]
+fn auto_does_little_for_few_turns() {
+    let settings = settings(StrategyName::Auto);
+    let messages = chat(70, 2_000);
+    let sent = path(&messages).iter().map(|entry| entry.outline.tokens.0).sum();
+    let with = |turns| {
+        let stakes = Stakes { turns: Some(turns), ..stakes(sent) };
+        run(&messages, &Request { stakes: Some(stakes), ..Request::new(&settings) }, &mut LeadingSentences)
+            .report
+    };
+    assert_eq!(with(1).decision, Decision::Nothing, "the cache is warm, and one turn is left");
+    let many = with(200);
+    assert_eq!(many.decision, Decision::Compacted, "{}", many.reason);
+    assert!(many.verdict.is_some_and(|verdict| verdict.pays));
+}
