@@ -23,6 +23,7 @@ pub mod pressure;
 pub mod profile;
 pub mod prune;
 pub mod settings;
+pub mod statements;
 pub mod tokens;
 pub mod topics;
 pub mod trim;

@@ -45,6 +45,7 @@ mod prune_properties;
 mod prune_steps;
 mod recorded;
 mod segments;
+mod statements;
 mod strategies;
 mod strategy_properties;
 mod subjects;
