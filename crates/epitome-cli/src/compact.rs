@@ -1,7 +1,7 @@
 //! `epitome compact`: the same session, smaller.
 
 mod envelope;
-mod history;
+pub(crate) mod history;
 mod output;
 mod report;
 mod target;

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Cli, Command, Eval, Log};
+use crate::args::{Cli, Command, Log};
 use crate::settings::Settings;
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Inspect(arguments) => inspect::run(arguments, &settings),
         Command::Compact(arguments) => compact::run(arguments, &settings),
         Command::Count(arguments) => count::run(arguments, &settings),
-        Command::Eval(Eval::Tokens(arguments)) => eval::tokens(arguments, &settings),
+        Command::Eval(what) => eval::run(what, &settings),
     }
 }
 

@@ -14,6 +14,7 @@ pub mod checkpoint;
 pub mod compact;
 pub mod cost;
 pub mod events;
+pub mod fidelity;
 mod hash;
 pub mod items;
 mod message;

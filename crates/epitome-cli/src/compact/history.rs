@@ -1,10 +1,11 @@
 //! Strategies that summarise: the library decides what the model is to see, and the file is made to show it.
 
 use epitome_core::compact::{
-    self, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, StrategyName, SystemPlace, View,
-    view,
+    self, Compacted, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, StrategyName,
+    SystemPlace, View, view,
 };
-use epitome_core::{Block, BlockKind, Message, Role, Tokens};
+use epitome_core::settings::Settings as Values;
+use epitome_core::{Block, BlockKind, Entry, Message, Role, Tokens};
 use epitome_wire::files::{FileError, Format, Transcript};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 
@@ -32,21 +33,13 @@ pub(super) fn compact(
     if values.compact.placement == Placement::System && !is_body {
         values.compact.placement = Placement::Pair;
     }
-    let request = Request {
-        budget,
-        window: session.names_model.then_some(session.model.window),
-        outside: session.fixed.tokens,
-        pins: &arguments.pin,
-        thinking: session.thinking_rule(),
-        ..Request::new(&values)
-    };
+    let request = Request { budget, pins: &arguments.pin, ..request(session, &values) };
     let count = |text: &str| session.counter().text(text);
     if arguments.dry_run {
         report.decided(compact::dry_run(&path, &messages, &request, &count).report);
         return Ok(transcript.text.clone());
     }
-    let compacted =
-        compact::compact(&path, &messages, &request, &mut PlainCheckpoint::new(&path, &count), &count);
+    let compacted = offline(&path, &messages, &request, &count);
     report.decided(compacted.report);
     let Some(compaction) = compacted.compaction else { return Ok(transcript.text.clone()) };
     let view = view(&compaction, &path, &messages, place(transcript.dialect));
@@ -58,7 +51,28 @@ pub(super) fn compact(
     }
 }
 
-fn place(dialect: Dialect) -> SystemPlace {
+/// What is asked of a session under these settings, before anything is said of budgets and pins.
+pub(crate) fn request<'a>(session: &Session, values: &'a Values) -> Request<'a> {
+    Request {
+        window: session.names_model.then_some(session.model.window),
+        outside: session.fixed.tokens,
+        thinking: session.thinking_rule(),
+        ..Request::new(values)
+    }
+}
+
+/// Compacts a path without a model.
+pub(crate) fn offline(
+    path: &[Entry],
+    messages: &[Message],
+    request: &Request<'_>,
+    count: &dyn Fn(&str) -> Tokens,
+) -> Compacted {
+    compact::compact(path, messages, request, &mut PlainCheckpoint::new(path, count), count)
+}
+
+/// Where summaries among the operator's instructions stand in a dialect.
+pub(crate) fn place(dialect: Dialect) -> SystemPlace {
     match dialect {
         Dialect::Chat => SystemPlace::Message(Role::System),
         Dialect::Responses => SystemPlace::Message(Role::Developer),

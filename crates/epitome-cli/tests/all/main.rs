@@ -7,6 +7,7 @@ mod bodies;
 mod compact;
 mod count_and_eval;
 mod documents;
+mod eval_fidelity;
 mod history;
 mod inspect;
 mod output;

@@ -18,6 +18,7 @@ mod continued;
 mod conversations;
 mod cost;
 mod cuts;
+mod fidelity;
 mod fit;
 mod friday;
 mod friday_tiers;

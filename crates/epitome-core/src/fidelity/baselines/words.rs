@@ -1,0 +1,16 @@
+//! The control: all words, no text.
+
+use std::collections::BTreeSet;
+
+use super::material::{Material, Output};
+use crate::fidelity::context::Context;
+use crate::tokens::MESSAGE_OVERHEAD;
+
+pub(super) fn words(material: &Material<'_>) -> Context {
+    let texts: Vec<String> =
+        material.atoms.iter().flat_map(|atom| material.texts(atom, Output::Shown)).collect();
+    let words: BTreeSet<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
+    let texts: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let tokens = MESSAGE_OVERHEAD + (material.count)(&texts.join("\n"));
+    Context { texts, tokens }
+}
