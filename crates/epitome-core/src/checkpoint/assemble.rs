@@ -1,12 +1,13 @@
 //! From sections of raw entries to a checkpoint: what goes where.
 
-use super::READERS_NOTE;
-use super::entry::{Decision, Item, OtherSection, Request, Source};
+use super::chatter::is_chatter;
+use super::entry::{Decision, Item, OtherSection, Source};
 use super::escape::{Position, split_bold, split_provenance, unescape};
-use super::line::{Fence, Heading, Mark, bullet};
+use super::line::Mark;
 use super::model::{Checkpoint, Section};
 use super::outline::{Entry, Form, Part};
 use super::parse::Parsed;
+use super::request::fill_request;
 use super::titles::Title;
 
 /// Puts the entries of all sections where they belong.
@@ -247,98 +248,4 @@ fn state_of(text: &str) -> Section {
         }
         () => Section::Read,
     }
-}
-
-fn fill_request(part: &Part<'_>, parsed: &mut Parsed) {
-    let source = part.heading.as_ref().and_then(|heading: &Heading<'_>| split_provenance(heading.raw).1);
-    let quoted = |line: &&str| line.trim_start().starts_with('>');
-    let text = if part.lines.iter().any(quoted) {
-        let lines = part.lines.iter().filter(|line| quoted(line)).map(|line| {
-            let line = line.trim_start().strip_prefix('>').unwrap_or_default();
-            line.strip_prefix(' ').unwrap_or(line)
-        });
-        let around = part.lines.iter().filter(|line| !quoted(line)).map(|line| (*line).to_owned());
-        parsed.ignored.extend(around);
-        lines.collect::<Vec<_>>().join("\n")
-    } else {
-        unquoted_request(&part.lines)
-    };
-    if let Some(request) = Request::new(&text, source) {
-        parsed.checkpoint.request = Some(request);
-    }
-}
-
-fn unquoted_request(lines: &[&str]) -> String {
-    let joined = lines.join("\n");
-    let text = joined.trim();
-    let fenced = || {
-        let (open, rest) = text.split_once('\n')?;
-        let (inside, close) = rest.rsplit_once('\n')?;
-        Fence::of(open)?.closed_by(&Fence::of(close)?).then_some(inside)
-    };
-    if let Some(inside) = fenced() {
-        return inside.to_owned();
-    }
-    if text.contains('\n') {
-        return text.to_owned();
-    }
-    let line = bullet(text).unwrap_or(text);
-    let pairs = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」')];
-    let inside = pairs.iter().find_map(|(open, close)| line.strip_prefix(*open)?.strip_suffix(*close));
-    inside.unwrap_or(line).to_owned()
-}
-
-// Words to the reader, not about the work.
-fn is_chatter(text: &str) -> bool {
-    const OPENINGS: [&str; 46] = [
-        "here is",
-        "here's",
-        "here are",
-        "sure",
-        "okay",
-        "ok,",
-        "ok.",
-        "certainly",
-        "of course",
-        "absolutely",
-        "below is",
-        "the following",
-        "based on the conversation",
-        "based on our",
-        "i've",
-        "i have",
-        "i will",
-        "i'll",
-        "let me",
-        "let's",
-        "feel free",
-        "i hope",
-        "hope this",
-        "would you",
-        "if you",
-        "please let",
-        "this summary",
-        "this checkpoint",
-        "end of",
-        "[end",
-        "this session is being",
-        "shall i",
-        "do you want",
-        "should i",
-        "as requested",
-        "understood",
-        "got it",
-        "happy to",
-        "great",
-        "hier ist",
-        "voici",
-        "aquí",
-        "以下是",
-        "以下は",
-        "please continue",
-        "(end",
-    ];
-    const LONGEST: usize = 300;
-    let lower = text.trim_start_matches(['*', '_', ' ']).to_lowercase();
-    text == READERS_NOTE || text.len() <= LONGEST && OPENINGS.iter().any(|opening| lower.starts_with(opening))
 }

@@ -2,6 +2,7 @@
 //!
 //! The writer asks the same questions as the reader, so that it knows which lines it must escape.
 
+use super::fence::Fence;
 use super::titles::Title;
 
 /// How the headings of a text are written.
@@ -41,29 +42,6 @@ pub(super) struct Heading<'a> {
     pub(super) title: Option<Title>,
     /// Text behind it.
     pub(super) inline: &'a str,
-}
-
-/// The start or the end of a code block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fence<'a> {
-    pub(super) sign: char,
-    pub(super) length: usize,
-    pub(super) info: &'a str,
-}
-
-impl Fence<'_> {
-    pub(super) fn of(line: &str) -> Option<Fence<'_>> {
-        let line = line.trim();
-        let sign = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-        let info = line.trim_start_matches(sign);
-        let length = line.len() - info.len();
-        (length >= 3 && !info.contains('`')).then_some(Fence { sign, length, info: info.trim() })
-    }
-
-    /// Whether `other` ends the block that this one starts.
-    pub(super) fn closed_by(&self, other: &Fence<'_>) -> bool {
-        self.sign == other.sign && other.length >= self.length && other.info.is_empty()
-    }
 }
 
 /// The level of headings that are not written with `#`.

@@ -8,9 +8,12 @@
 //! Who writes summaries, and with what words a model is asked for one, is not decided here.
 
 mod assemble;
+mod chatter;
 mod entry;
 mod escape;
+mod fence;
 mod history;
+mod indent;
 mod json;
 mod line;
 mod merge;
@@ -18,6 +21,7 @@ mod model;
 mod outline;
 mod parse;
 mod render;
+mod request;
 mod shrink;
 mod similar;
 mod titles;

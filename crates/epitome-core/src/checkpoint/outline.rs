@@ -1,6 +1,8 @@
 //! From lines to sections of raw entries. It knows how Markdown hangs together, not what a checkpoint is.
 
-use super::line::{Fence, Heading, Line, Style, is_underline};
+use super::fence::Closings;
+use super::indent::{indentation, unindented};
+use super::line::{Heading, Line, Style, is_underline};
 use super::model::Section;
 use super::titles::Title;
 
@@ -74,28 +76,6 @@ fn style(lines: &[&str]) -> Style {
 
 fn is_document(heading: &Heading<'_>) -> bool {
     heading.title == Some(Title::Document)
-}
-
-/// Where code blocks end. Remembers what was sought in vain, so that a text full of fences costs no more.
-#[derive(Default)]
-struct Closings {
-    in_vain: [Option<usize>; 2],
-}
-
-impl Closings {
-    fn end(&mut self, lines: &[&str], start: usize, fence: &Fence<'_>) -> Option<usize> {
-        let memory = self.in_vain.get_mut(usize::from(fence.sign == '~'))?;
-        if memory.is_some_and(|length| fence.length >= length) {
-            return None;
-        }
-        let rest = lines.get(start + 1..)?;
-        let closes = |line: &&str| Fence::of(line).is_some_and(|other| fence.closed_by(&other));
-        let found = rest.iter().position(closes).map(|offset| start + 1 + offset);
-        if found.is_none() {
-            *memory = Some(fence.length);
-        }
-        found
-    }
 }
 
 struct Outliner<'a, 'l> {
@@ -288,21 +268,6 @@ impl<'a> Outliner<'a, '_> {
             self.parts.push(Part { heading: self.group, ..Part::default() });
         }
     }
-}
-
-fn indentation(line: &str) -> usize {
-    let width = |c| if c == '\t' { 4 } else { 1 };
-    line.chars().take_while(|c| matches!(c, ' ' | '\t')).map(width).sum()
-}
-
-fn unindented(line: &str, columns: usize) -> &str {
-    let mut taken = 0;
-    let end = line.char_indices().find(|(_, c)| {
-        let done = taken >= columns || !matches!(c, ' ' | '\t');
-        taken += if *c == '\t' { 4 } else { 1 };
-        done
-    });
-    end.map_or("", |(at, _)| line.get(at..).unwrap_or_default())
 }
 
 fn is_separator(row: &str) -> bool {

@@ -4,8 +4,9 @@
 
 use serde_json::Value;
 
+use super::fence::Fence;
 use super::json;
-use super::line::{Fence, Line, Style};
+use super::line::{Line, Style};
 
 /// A text without its wrapping.
 pub(super) struct Unwrapped {
