@@ -9,6 +9,7 @@ use super::outline::{Entry, Form, Part};
 use super::parse::Parsed;
 use super::request::fill_request;
 use super::titles::Title;
+use super::verbatim::{excerpts, names};
 
 /// Puts the entries of all sections where they belong.
 pub(super) fn assemble(mut parts: Vec<Part<'_>>) -> Parsed {
@@ -84,6 +85,12 @@ impl Place {
                 let decisions = part.entries.iter().filter_map(|entry| self.decision(entry));
                 parsed.checkpoint.decisions.extend(decisions);
             }
+            Some(Title::Section(Section::Excerpts)) => {
+                parsed.checkpoint.excerpts.extend(excerpts(&part.entries));
+            }
+            Some(Title::Section(Section::Names)) => {
+                part.entries.iter().for_each(|entry| self.name(entry, &mut parsed.checkpoint));
+            }
             Some(title) if title != Title::Document => {
                 for entry in &part.entries {
                     self.file(entry, title, &mut parsed.checkpoint);
@@ -99,6 +106,16 @@ impl Place {
         let source = all.iter().find_map(Item::source);
         let texts: Vec<&str> = all.iter().map(Item::text).collect();
         checkpoint.goal = Item::new(&texts.join("\n"), source);
+    }
+
+    // What is no name is something about names.
+    fn name(&self, entry: &Entry, checkpoint: &mut Checkpoint) {
+        let Some(names) = names(entry) else {
+            let (_, item) = self.item(entry, Marks::Boxes);
+            let named = item.and_then(|item| Item::new(&format!("Names: {}", item.text()), item.source()));
+            return checkpoint.context.extend(named);
+        };
+        checkpoint.names.extend(names);
     }
 
     fn fill_untitled(&self, part: &Part<'_>, parsed: &mut Parsed) {
@@ -144,7 +161,7 @@ impl Place {
             Form::Row => {
                 return (None, Item::new(&format!("{}{}", self.prefix, cells(&entry.text).join(": ")), None));
             }
-            Form::Prose => (None, entry.text.as_str()),
+            Form::Prose | Form::Verbatim => (None, entry.text.as_str()),
             Form::Bullet => match Mark::strip(&entry.text) {
                 Some((mark, rest)) if marks == Marks::All || entry.text.starts_with('[') => {
                     (Some(mark), rest)

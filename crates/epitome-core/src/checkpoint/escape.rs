@@ -61,7 +61,8 @@ pub(super) fn split_provenance(line: &str) -> (&str, Option<Source>) {
     found.map_or((line, None), |(text, source)| (text, Some(source)))
 }
 
-fn role_of(name: &str) -> Option<Role> {
+/// Who this is, whatever the case of the letters.
+pub(super) fn role_of(name: &str) -> Option<Role> {
     let roles = [Role::System, Role::Developer, Role::User, Role::Assistant, Role::Tool];
     roles.into_iter().find(|role| role.to_string().eq_ignore_ascii_case(name))
 }

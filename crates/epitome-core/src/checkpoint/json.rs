@@ -2,10 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::entry::{Item, Request};
+use super::entry::{Item, Request, Source};
+use super::escape::role_of;
+use super::excerpt::Excerpt;
 use super::line::{Line, Style};
 use super::model::{Checkpoint, Section};
 use super::titles::Title;
+use super::verbatim::source;
 
 /// The Markdown that a value stands for; `None` where it is no summary.
 pub(super) fn markdown(value: &Value) -> Option<String> {
@@ -37,6 +40,9 @@ fn sections(fields: &Map<String, Value>, level: usize) -> String {
     for (name, value) in fields {
         let heading = format!("{} {}", "#".repeat(level), name.replace('_', " "));
         let body = match value {
+            value if Title::of(name) == Some(Title::Section(Section::Excerpts)) => {
+                excerpts(value).unwrap_or_default()
+            }
             Value::Object(inner) if level < 6 => sections(inner, level + 1),
             Value::Array(values) => values.iter().filter_map(entry).collect(),
             Value::String(text) if Title::of(name) == Some(Title::Section(Section::Request)) => {
@@ -53,6 +59,37 @@ fn sections(fields: &Map<String, Value>, level: usize) -> String {
 fn quoted(text: &str) -> Option<String> {
     let page = Checkpoint { request: Request::new(text, None), ..Checkpoint::default() }.render();
     page.split_once('\n').map(|(_, lines)| format!("{lines}\n"))
+}
+
+fn excerpts(value: &Value) -> Option<String> {
+    let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let excerpts = values.iter().filter_map(excerpt).collect();
+    let page = Checkpoint { excerpts, ..Checkpoint::default() }.render();
+    page.split_once(Section::Excerpts.heading()).map(|(_, lines)| format!("{lines}\n"))
+}
+
+// Its source is where it says so or lies beside the text; everything else that is text is a piece.
+fn excerpt(value: &Value) -> Option<Excerpt> {
+    let Value::Object(fields) = value else {
+        let stated = value.as_str().and_then(|text| text.split_once('\n'));
+        let stated = stated.and_then(|(first, rest)| Some((source(first)?, vec![rest.to_owned()])));
+        let (source, pieces) = stated.unwrap_or_else(|| (None, pieces(value)));
+        return Excerpt::new(pieces, source);
+    };
+    let place = fields.get("source").and_then(Value::as_object).unwrap_or(fields);
+    let message = place.get("message").and_then(Value::as_u64).and_then(|message| message.try_into().ok());
+    let role = place.get("role").and_then(Value::as_str).and_then(role_of);
+    let source = message.zip(role).map(|(message, role)| Source { message, role });
+    let told = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "source" | "message" | "role"));
+    Excerpt::new(told.flat_map(|(_, value)| pieces(value)).collect(), source)
+}
+
+fn pieces(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(values) => values.iter().flat_map(pieces).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn entry(value: &Value) -> Option<String> {

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::entry::{Decision, Item, OtherSection};
+use super::entry::{Decision, Item, OtherSection, Source};
+use super::excerpt::{Excerpt, Name};
 use super::model::{Checkpoint, Files, Section};
 use super::similar::{Similar, key, path_key};
 
@@ -12,6 +13,7 @@ use super::similar::{Similar, key, path_key};
 /// - New next steps replace the old ones; without new ones, those that are done now go.
 /// - A newer decision on the same subject replaces the older.
 /// - Of a file, the latest change counts; reading it is no change.
+/// - Excerpts stand in the order of their messages; of names, those that were spoken of last stand last.
 /// - Goal and latest request are the newer ones.
 pub fn merge(old: Checkpoint, new: Checkpoint) -> Checkpoint {
     let completed = Similar::to(new.done.iter().map(Item::text));
@@ -34,6 +36,8 @@ pub fn merge(old: Checkpoint, new: Checkpoint) -> Checkpoint {
         dynamics: united(old.dynamics, new.dynamics),
         next_steps: united(next_steps, vec![]),
         context: united(old.context, new.context),
+        excerpts: excerpts(old.excerpts, new.excerpts),
+        names: names(old.names, new.names),
         files: files(old.files, new.files),
         failed: united(old.failed, new.failed),
         other: others(old.other, new.other),
@@ -45,6 +49,22 @@ pub fn merge(old: Checkpoint, new: Checkpoint) -> Checkpoint {
 fn united(old: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
     let mut seen = HashSet::new();
     old.into_iter().chain(new).filter(|item| seen.insert(key(item.text()))).collect()
+}
+
+fn excerpts(old: Vec<Excerpt>, new: Vec<Excerpt>) -> Vec<Excerpt> {
+    let mut seen = HashSet::new();
+    let both = old.into_iter().chain(new);
+    let mut all: Vec<Excerpt> = both.filter(|excerpt| seen.insert(excerpt.clone())).collect();
+    all.sort_by_key(|excerpt| excerpt.source().map(|source: Source| source.message));
+    all
+}
+
+fn names(old: Vec<Name>, new: Vec<Name>) -> Vec<Name> {
+    let mut seen = HashSet::new();
+    let both: Vec<Name> = old.into_iter().chain(new).collect();
+    let mut all: Vec<Name> = both.into_iter().rev().filter(|name| seen.insert(name.clone())).collect();
+    all.reverse();
+    all
 }
 
 fn decisions(old: Vec<Decision>, new: Vec<Decision>) -> Vec<Decision> {

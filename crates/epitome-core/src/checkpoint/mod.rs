@@ -1,7 +1,7 @@
 //! The checkpoint: what an agent must know to go on where older messages are no longer shown.
 //!
-//! A [`Checkpoint`] is a typed structure with the sections of spec 008.1 v4, and with files, failed attempts
-//! and the user's latest request beside them. It is written as Markdown ([`Checkpoint::render`]) and read back
+//! A [`Checkpoint`] is a typed structure with the sections of spec 008.1 v4, and with files, failed attempts,
+//! the user's latest request, and exact lines and names of messages beside them. It is written as Markdown ([`Checkpoint::render`]) and read back
 //! from whatever a model made of it ([`Checkpoint::parse`]). Code, not a model, merges an old one with a new one
 //! ([`merge`]) and makes one smaller ([`Checkpoint::shrink`]), so untouched facts cannot drift.
 //!
@@ -11,6 +11,7 @@ mod assemble;
 mod chatter;
 mod entry;
 mod escape;
+mod excerpt;
 mod fence;
 mod history;
 mod indent;
@@ -28,9 +29,11 @@ mod titles;
 mod transcript;
 mod unwrap;
 mod validate;
+mod verbatim;
 mod versions;
 
 pub use entry::{Decision, Item, OtherSection, Request, Source};
+pub use excerpt::{Excerpt, Name};
 pub use history::{HISTORY_MESSAGES, history_text, keep_turn_contexts};
 pub use merge::merge;
 pub use model::{Checkpoint, Files, Section};

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::entry::{Decision, Item, OtherSection, Request};
+use super::excerpt::{Excerpt, Name};
 
 /// The state of a piece of work: what an agent must know to go on where older messages are no longer shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -23,6 +24,10 @@ pub struct Checkpoint {
     pub next_steps: Vec<Item>,
     /// Paths, errors, names: what is needed to continue.
     pub context: Vec<Item>,
+    /// Lines of messages as they stood there, oldest first.
+    pub excerpts: Vec<Excerpt>,
+    /// Names of things that were spoken of, oldest first.
+    pub names: Vec<Name>,
     /// The files that were touched.
     pub files: Files,
     /// What was tried and did not work.
@@ -59,6 +64,8 @@ pub enum Section {
     Dynamics,
     NextSteps,
     Context,
+    Excerpts,
+    Names,
     Created,
     Modified,
     Deleted,
@@ -80,6 +87,8 @@ impl Section {
             Section::Dynamics => "## Conversation Dynamics",
             Section::NextSteps => "## Next Steps",
             Section::Context => "## Critical Context",
+            Section::Excerpts => "### Excerpts",
+            Section::Names => "### Names",
             Section::Created => "### Created",
             Section::Modified => "### Modified",
             Section::Deleted => "### Deleted",
@@ -94,6 +103,7 @@ impl Section {
     pub(super) fn group(self) -> Option<&'static str> {
         match self {
             Section::Done | Section::InProgress => Some("## Progress"),
+            Section::Excerpts | Section::Names => Some(Section::Context.heading()),
             Section::Created | Section::Modified | Section::Deleted | Section::Read => Some("## Files"),
             _ => None,
         }
@@ -136,6 +146,7 @@ impl Checkpoint {
             Section::Read => &self.files.read,
             Section::Failed => &self.failed,
             Section::Goal | Section::Decisions | Section::Other | Section::Request => &[],
+            Section::Excerpts | Section::Names => &[],
         }
     }
 
@@ -154,6 +165,7 @@ impl Checkpoint {
             Section::Read => &mut self.files.read,
             Section::Failed => &mut self.failed,
             Section::Goal | Section::Decisions | Section::Other | Section::Request => return None,
+            Section::Excerpts | Section::Names => return None,
         })
     }
 }

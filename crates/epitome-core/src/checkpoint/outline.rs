@@ -2,9 +2,10 @@
 
 use super::fence::Closings;
 use super::indent::{indentation, unindented};
-use super::line::{Heading, Line, Style, is_underline};
+use super::line::{Heading, Line, Style, bullet, is_underline};
 use super::model::Section;
 use super::titles::Title;
+use super::verbatim;
 
 /// A heading and what stands under it.
 #[derive(Debug, Default)]
@@ -35,6 +36,8 @@ pub(super) enum Form {
     Bullet,
     Prose,
     Row,
+    /// Every letter counts, white space at the start included.
+    Verbatim,
 }
 
 /// The sections of a text.
@@ -48,6 +51,7 @@ pub(super) fn outline(text: &str) -> Vec<Part<'_>> {
         open: false,
         group: None,
         aside: None,
+        verbatim: None,
         blanks: 0,
         apart: true,
     };
@@ -89,6 +93,8 @@ struct Outliner<'a, 'l> {
     group: Option<Heading<'a>>,
     /// How far the bullet is indented that was a heading and its text in one.
     aside: Option<usize>,
+    /// The white space before the heading under which lines behind one more space count letter by letter.
+    verbatim: Option<&'a str>,
     /// Blank lines since the last entry's last line.
     blanks: usize,
     apart: bool,
@@ -104,6 +110,11 @@ impl<'a> Outliner<'a, '_> {
             self.apart = true;
             return at + 1;
         }
+        if let Some(text) = self.verbatim_text(raw) {
+            self.push(Form::Verbatim, text.trim_end(), 0);
+            self.open = false;
+            return at + 1;
+        }
         let indent = indentation(raw);
         if let Some(entry) = self.open_entry().filter(|entry| indent >= entry.indent + 2) {
             let text = unindented(raw, entry.indent + 2).trim_end();
@@ -113,6 +124,7 @@ impl<'a> Outliner<'a, '_> {
         }
         let line = Line::of(raw, self.style);
         match line {
+            Line::Heading(heading) if self.is_excerpted(&heading, raw) => self.prose(raw.trim(), indent),
             Line::Heading(heading) => {
                 self.group = Some(heading);
                 self.aside = None;
@@ -154,6 +166,7 @@ impl<'a> Outliner<'a, '_> {
                 let next = self.lines.get(at + 1).copied().unwrap_or_default();
                 let title = super::line::heading(text, 2);
                 if indentation(next) < 2
+                    && self.verbatim_text(next).is_none()
                     && is_underline(next)
                     && (title.title.is_some() || next.trim_start().starts_with('='))
                 {
@@ -176,6 +189,21 @@ impl<'a> Outliner<'a, '_> {
         let text = block.join("\n");
         self.prose(text.trim_end(), 0);
         end + 1
+    }
+
+    fn verbatim_text(&self, raw: &'a str) -> Option<&'a str> {
+        let text = raw.strip_prefix(self.verbatim?)?.strip_prefix(' ')?;
+        // Names stand behind one space alone; what is indented by more is a list that somebody else wrote.
+        let indented = text.starts_with(char::is_whitespace);
+        (!indented || self.title() == Some(Title::Section(Section::Excerpts))).then_some(text)
+    }
+
+    // A heading inside an excerpt, or one that says where it comes from, in a copy that has no spaces.
+    fn is_excerpted(&self, heading: &Heading<'_>, raw: &str) -> bool {
+        let Some(section) = self.parts.last().and_then(|part| part.heading.as_ref()) else { return false };
+        section.title == Some(Title::Section(Section::Excerpts))
+            && heading.title.is_none()
+            && (heading.level > section.level || verbatim::source(raw).is_some())
     }
 
     fn open_entry(&self) -> Option<&Entry> {
@@ -230,6 +258,9 @@ impl<'a> Outliner<'a, '_> {
         self.apart = false;
         let inline = heading.inline;
         let indent = indentation(raw);
+        let verbatim = matches!(heading.title, Some(Title::Section(Section::Excerpts | Section::Names)));
+        let before = raw.get(..raw.len() - raw.trim_start().len());
+        self.verbatim = before.filter(|_| verbatim && bullet(raw.trim()).is_none());
         self.parts.push(Part { heading: Some(heading), ..Part::default() });
         if !inline.is_empty() {
             self.keep_line(inline);

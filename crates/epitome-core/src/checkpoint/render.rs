@@ -2,6 +2,7 @@
 
 use super::entry::{Decision, Item, OtherSection, Request, Source};
 use super::escape::{Position, escape, escape_bold, provenance};
+use super::excerpt::{Excerpt, Name};
 use super::line::heading;
 use super::model::{Checkpoint, Section};
 
@@ -30,6 +31,14 @@ impl Checkpoint {
             }
         }
         page.list(self, Section::Context, "- ");
+        if !self.excerpts.is_empty() {
+            page.heading(Section::Excerpts);
+            self.excerpts.iter().for_each(|excerpt| page.excerpt(excerpt));
+        }
+        if !self.names.is_empty() {
+            page.heading(Section::Names);
+            page.names(&self.names);
+        }
         for section in [Section::Created, Section::Modified, Section::Deleted, Section::Read, Section::Failed]
         {
             page.list(self, section, "- ");
@@ -57,16 +66,15 @@ impl Page {
     }
 
     fn heading(&mut self, section: Section) {
-        let group = section.group();
-        match group {
-            Some(group) if self.group != Some(group) => {
-                self.title(group);
-                self.text.push('\n');
-                self.text.push_str(section.heading());
-            }
-            _ => self.title(section.heading()),
+        let group = section.group().unwrap_or(section.heading());
+        if section.group().is_some() && self.group != Some(group) {
+            self.title(group);
+            self.text.push('\n');
+            self.text.push_str(section.heading());
+        } else {
+            self.title(section.heading());
         }
-        self.group = group;
+        self.group = Some(group);
     }
 
     fn list(&mut self, checkpoint: &Checkpoint, section: Section, bullet: &str) {
@@ -96,6 +104,24 @@ impl Page {
         for line in rest.into_iter().flat_map(|rest| rest.split('\n')) {
             self.text.push_str(if line.is_empty() { "\n" } else { "\n  " });
             self.text.push_str(line);
+        }
+    }
+
+    // Behind one space a line is what it is, whatever it looks like; most words cost no more with a space before them.
+    fn excerpt(&mut self, excerpt: &Excerpt) {
+        let source = excerpt.source().map(|source: Source| format!("{} {}", source.message, source.role));
+        self.text.extend(["\n#", &source.unwrap_or_default()]);
+        for (number, piece) in excerpt.pieces().iter().enumerate() {
+            self.text.push_str(if number == 0 { "" } else { "\n" });
+            piece.split('\n').for_each(|line| self.text.extend(["\n ", line]));
+        }
+    }
+
+    fn names(&mut self, names: &[Name]) {
+        const ON_A_LINE: usize = 12;
+        for line in names.chunks(ON_A_LINE) {
+            self.text.push('\n');
+            line.iter().for_each(|name| self.text.extend([" ", name.as_str()]));
         }
     }
 

@@ -21,7 +21,8 @@ impl Checkpoint {
     /// Drops entries until the rendered text fits.
     ///
     /// The order of importance is that of spec 008.1 v4: recent progress and decisions, then critical context,
-    /// then constraints and preferences, then conversation dynamics; older completed items go first of all.
+    /// then constraints and preferences, then conversation dynamics; older completed items go first of all, then
+    /// files that were only read, excerpts and names.
     /// Goal and latest request are never dropped, only cut short. `fits` is asked O(log k) times for k entries,
     /// and a bounded number of times more to take back in what still fits.
     pub fn shrink(&mut self, fits: &dyn Fn(&str) -> bool) -> Shrunk {
@@ -86,6 +87,8 @@ impl Checkpoint {
         [
             entries(Section::Done, 0..recent(done)),
             all(Section::Read),
+            entries(Section::Excerpts, 0..self.excerpts.len()),
+            entries(Section::Names, 0..self.names.len()),
             other,
             all(Section::Dynamics),
             all(Section::Constraints),
@@ -113,6 +116,8 @@ impl Checkpoint {
                 retain(items, |number| kept(section, 0, number));
             }
         }
+        retain(&mut less.excerpts, |number| kept(Section::Excerpts, 0, number));
+        retain(&mut less.names, |number| kept(Section::Names, 0, number));
         retain(&mut less.decisions, |number| kept(Section::Decisions, 0, number));
         for (part, section) in less.other.iter_mut().enumerate() {
             retain(&mut section.items, |number| kept(Section::Other, part, number));

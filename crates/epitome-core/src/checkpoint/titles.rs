@@ -71,7 +71,7 @@ const QUALIFIERS: &str = "the|user|user's|users|main|primary|overall|current|key
     project|session|high|level|relevant|technical|new|all|active|latest|immediate|major|our|\
     task|essential|other|critical|known|optional|wichtige|les|los";
 
-const TITLES: [(&str, Title); 18] = [
+const TITLES: [(&str, Title); 20] = [
     (
         "goal|goals|objective|objectives|aim|aims|purpose|mission|intent|user intent|task|\
          request and intent|primary request and intent|original request|initial request|\
@@ -146,6 +146,15 @@ const TITLES: [(&str, Title); 18] = [
          contexto crítico|contexto|contexto importante|datos clave|关键上下文|关键信息|\
          重要上下文|上下文|背景|重要なコンテキスト|重要な文脈|コンテキスト|重要な情報|重要情報",
         Title::Section(Section::Context),
+    ),
+    (
+        "excerpts|excerpt|verbatim excerpts|auszüge|extraits|extractos|摘录|原文摘录|抜粋",
+        Title::Section(Section::Excerpts),
+    ),
+    (
+        "names|identifiers|namen|bezeichner|noms|identifiants|nombres|identificadores|名称|标识符|\
+         名前|識別子",
+        Title::Section(Section::Names),
     ),
     (
         "files|artifacts|artefacts|files and code|files and code sections|file operations|\

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::READERS_NOTE;
 use super::fence::Fence;
 use super::json;
 use super::line::{Line, Style};
@@ -22,11 +23,16 @@ pub(super) fn unwrap(text: &str) -> Unwrapped {
     let mut unwrapped =
         Unwrapped { text: text.trim_start_matches('\u{feff}').to_owned(), ignored: Vec::new() };
     for _ in 0..DEEPEST {
-        if unwrapped.text.trim_start().starts_with('#') || !unwrapped.step() {
+        if opens_with_heading(&unwrapped.text) || !unwrapped.step() {
             break;
         }
     }
     unwrapped
+}
+
+fn opens_with_heading(text: &str) -> bool {
+    let text = text.trim_start();
+    text.strip_prefix(READERS_NOTE).unwrap_or(text).trim_start().starts_with('#')
 }
 
 impl Unwrapped {
@@ -92,6 +98,10 @@ fn without_thoughts(text: &str) -> Option<Layer> {
     let close = format!("</{tag}>");
     let length = text.get(open..)?.find(&close)? + close.len();
     let (before, thoughts) = (text.get(..open)?, text.get(open..open + length)?);
+    // Behind a heading they are quoted, not thought.
+    if has_heading(before) {
+        return None;
+    }
     let rest = text.get(open + length..)?;
     Some(Layer::new("", &format!("{before}{rest}"), thoughts))
 }

@@ -82,7 +82,7 @@ pub fn drift(old: &Checkpoint, new: &Checkpoint) -> Drift {
     let (before, after) = (entries(old), entries(new));
     let mut exact: HashMap<String, Vec<usize>> = HashMap::new();
     for (number, entry) in after.iter().enumerate().rev() {
-        exact.entry(key(&entry.text)).or_default().push(number);
+        exact.entry(entry.key.clone()).or_default().push(number);
     }
     let similar = Similar::to(after.iter().map(|entry| entry.text.as_str()));
     let subjects: HashMap<String, usize> = after
@@ -93,7 +93,7 @@ pub fn drift(old: &Checkpoint, new: &Checkpoint) -> Drift {
     let mut matched = vec![false; after.len()];
     let mut sections: HashMap<Section, SectionDrift> = HashMap::new();
     for entry in &before {
-        let same = exact.get_mut(&key(&entry.text)).and_then(|numbers| {
+        let same = exact.get_mut(&entry.key).and_then(|numbers| {
             let at_home =
                 |number: &usize| after.get(*number).is_some_and(|later| stays(entry.section, later.section));
             let at = numbers.iter().rposition(at_home).or(numbers.len().checked_sub(1))?;
@@ -133,16 +133,23 @@ fn stays(before: Section, after: Section) -> bool {
 
 struct Entry {
     section: Section,
+    /// What two spellings of it share; where letters count, its text.
+    key: String,
     text: String,
     subject: Option<String>,
 }
 
 fn entries(checkpoint: &Checkpoint) -> Vec<Entry> {
-    let entry = |section: Section, text: &str| Entry { section, text: text.to_owned(), subject: None };
+    let entry = |section: Section, text: &str| Entry {
+        section,
+        key: key(text),
+        text: text.to_owned(),
+        subject: None,
+    };
+    let verbatim = |section: Section, text: &str| Entry { key: text.to_owned(), ..entry(section, text) };
     let decision = |decision: &Decision| Entry {
-        section: Section::Decisions,
-        text: format!("{} {}", decision.subject(), decision.rationale()),
         subject: Some(decision.subject().to_owned()),
+        ..entry(Section::Decisions, &format!("{} {}", decision.subject(), decision.rationale()))
     };
     let lists = LISTS
         .iter()
@@ -150,7 +157,12 @@ fn entries(checkpoint: &Checkpoint) -> Vec<Entry> {
     let others = checkpoint.other.iter().flat_map(|section| &section.items);
     let goal = checkpoint.goal.iter().map(|item: &Item| entry(Section::Goal, item.text()));
     let request = checkpoint.request.iter().map(|request| entry(Section::Request, request.text()));
+    let excerpts =
+        checkpoint.excerpts.iter().map(|excerpt| verbatim(Section::Excerpts, &excerpt.pieces().join("\n")));
+    let names = checkpoint.names.iter().map(|name| verbatim(Section::Names, name.as_str()));
     goal.chain(lists)
+        .chain(excerpts)
+        .chain(names)
         .chain(checkpoint.decisions.iter().map(decision))
         .chain(others.map(|item| entry(Section::Other, item.text())))
         .chain(request)

@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use epitome_core::Role;
 use epitome_core::checkpoint::{
-    Checkpoint, Decision, Files, Item, OtherSection, READERS_NOTE, Request, Source, drift, merge,
+    Checkpoint, Decision, Excerpt, Files, Item, Name, OtherSection, READERS_NOTE, Request, Source, drift,
+    merge,
 };
 use proptest::prelude::*;
 
@@ -14,6 +15,15 @@ pub(crate) fn items(texts: &[&str]) -> Vec<Item> {
 
 fn said(text: &str, message: usize, role: Role) -> Item {
     Item::new(text, Some(Source { message, role })).unwrap()
+}
+
+pub(crate) fn excerpt(pieces: &[&str], message: usize, role: Role) -> Excerpt {
+    let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+    Excerpt::new(pieces, Some(Source { message, role })).unwrap()
+}
+
+pub(crate) fn names(names: &str) -> Vec<Name> {
+    names.split(' ').map(|name| Name::new(name).unwrap()).collect()
 }
 
 pub(crate) fn decision(subject: &str, rationale: &str) -> Decision {
@@ -34,6 +44,11 @@ pub(crate) fn sample() -> Checkpoint {
             9,
             Role::Tool,
         )],
+        excerpts: vec![
+            excerpt(&["fn rows() {\n    todo!()\n}", "## Goal"], 5, Role::Assistant),
+            excerpt(&["#6 user"], 6, Role::Tool),
+        ],
+        names: names("rows src/csv.rs --flag #1234 5 6 7 8 9 10 11 12 W13"),
         files: Files { created: items(&["src/csv.rs"]), read: items(&["src/old.rs"]), ..Files::default() },
         failed: items(&["serde_csv: cannot read quoted newlines"]),
         other: vec![OtherSection::new("Glossary", items(&["row: a line"])).unwrap()],
@@ -76,6 +91,20 @@ Ship the importer before Friday. (#1 user)
 
     error[E0433]
   # not a heading
+
+### Excerpts
+#5 assistant
+ fn rows() {
+     todo!()
+ }
+
+ ## Goal
+#6 tool
+ #6 user
+
+### Names
+ rows src/csv.rs --flag #1234 5 6 7 8 9 10 11 12
+ W13
 
 ## Files
 ### Created
@@ -125,7 +154,12 @@ fn texts_that_once_did_not_come_back() {
 
 // Pieces out of which a text is made that looks like anything but itself.
 fn piece() -> impl Strategy<Value = String> {
-    const PIECES: [&str; 66] = [
+    const PIECES: [&str; 71] = [
+        "### Excerpts\n",
+        "### Names\n",
+        "#",
+        "#3 user",
+        "\n ",
         "## Goal",
         "# ",
         "### Done",
@@ -211,6 +245,18 @@ fn source() -> impl Strategy<Value = Option<Source>> {
     proptest::option::of(known)
 }
 
+fn excerpts() -> impl Strategy<Value = Vec<Excerpt>> {
+    let excerpt = (proptest::collection::vec(text(), 0..4), source())
+        .prop_map(|(pieces, source)| Excerpt::new(pieces, source));
+    proptest::collection::vec(excerpt, 0..4).prop_map(|excerpts| excerpts.into_iter().flatten().collect())
+}
+
+fn name_list() -> impl Strategy<Value = Vec<Name>> {
+    proptest::collection::vec(text(), 0..16).prop_map(|texts| {
+        texts.iter().flat_map(|text| text.split_whitespace()).filter_map(Name::new).collect()
+    })
+}
+
 fn list() -> impl Strategy<Value = Vec<Item>> {
     let item = (text(), source()).prop_map(|(text, source)| Item::new(&text, source));
     proptest::collection::vec(item, 0..4).prop_map(|items| items.into_iter().flatten().collect())
@@ -224,7 +270,9 @@ fn checkpoint() -> impl Strategy<Value = Checkpoint> {
     let request = (text(), source()).prop_map(|(text, source)| Request::new(&text, source));
     let single =
         (goal, request, proptest::collection::vec(decision, 0..4), proptest::collection::vec(other, 0..3));
-    (single, proptest::collection::vec(list(), 11)).prop_map(|((goal, request, decisions, other), lists)| {
+    let verbatim = (excerpts(), name_list());
+    let all = (single, verbatim, proptest::collection::vec(list(), 11));
+    all.prop_map(|((goal, request, decisions, other), (excerpts, names), lists)| {
         let mut lists = lists.into_iter();
         let mut next = || lists.next().unwrap_or_default();
         Checkpoint {
@@ -236,6 +284,8 @@ fn checkpoint() -> impl Strategy<Value = Checkpoint> {
             dynamics: next(),
             next_steps: next(),
             context: next(),
+            excerpts,
+            names,
             files: Files { created: next(), modified: next(), deleted: next(), read: next() },
             failed: next(),
             other: other.into_iter().flatten().collect(),
@@ -253,7 +303,8 @@ proptest! {
         let parsed = Checkpoint::parse(&page);
         prop_assert_eq!(&parsed.checkpoint, &checkpoint, "{}", page);
         prop_assert!(parsed.ignored.is_empty(), "{:?}", parsed.ignored);
-        prop_assert_eq!(Checkpoint::parse(&page.replace('\n', "\r\n")).checkpoint, checkpoint);
+        prop_assert_eq!(&Checkpoint::parse(&page.replace('\n', "\r\n")).checkpoint, &checkpoint);
+        prop_assert_eq!(Checkpoint::parse(&format!("{READERS_NOTE}\n\n{page}")).checkpoint, checkpoint);
     }
 
     #[test]

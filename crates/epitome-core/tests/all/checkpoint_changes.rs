@@ -78,6 +78,8 @@ fn shrinking_follows_the_order_of_importance() {
     let mut steps: Vec<(&str, Gone)> = vec![
         ("older done", |it| it.done.len() <= 5),
         ("files read", |it| it.files.read.is_empty()),
+        ("excerpts", |it| it.excerpts.is_empty()),
+        ("names", |it| it.names.is_empty()),
         ("other sections", |it| it.other.is_empty()),
         ("dynamics", |it| it.dynamics.is_empty()),
         ("constraints", |it| it.constraints.is_empty()),

@@ -75,6 +75,8 @@ fn hostile_texts_cost_no_more_than_their_length() {
         "**a".repeat(30_000),
         "{".repeat(100_000),
         "- a\n".repeat(30_000),
+        "### Excerpts\n".to_owned() + &"#1 user\n# a\n".repeat(20_000) + &"#".repeat(50_000),
+        "### Names\n".to_owned() + &" a b, c\n".repeat(30_000) + &"a.b ".repeat(30_000),
         (3..300).map(|length| "`".repeat(600 - length) + "x\n").collect(),
     ];
     for text in texts {

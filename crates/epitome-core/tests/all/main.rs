@@ -10,6 +10,7 @@ mod auto;
 mod calibration;
 mod checkpoint;
 mod checkpoint_changes;
+mod checkpoint_excerpts;
 mod checkpoint_malformed;
 mod compaction;
 mod compaction_properties;
