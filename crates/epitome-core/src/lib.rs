@@ -23,6 +23,7 @@ mod outline;
 pub mod pressure;
 pub mod profile;
 pub mod prune;
+pub mod secrets;
 pub mod settings;
 pub mod statements;
 pub mod tokens;

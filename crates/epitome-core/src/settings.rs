@@ -226,6 +226,8 @@ pub const SETTINGS: &[Setting] = settings! {
         "The words around a summary; {summary} stands for it.";
     acknowledgement of compact, [],
         "What the assistant answers to a summary, where roles must alternate.";
+    mask_secrets of compact, [],
+        "Whether keys, tokens, private keys and passwords are replaced by markers before they enter a summary.";
     current_topic_share of topics, ["currentTopic"],
         "The current topic's part of the budget.";
     historical_topics_share of topics, ["historicalTopics"],

@@ -1,4 +1,6 @@
 //! What happens when a summary cannot be had: an offline one takes its place, or the seed's own way is taken.
+//!
+//! Whoever wrote it, no summary leaves here with a secret in it unless the settings allow that.
 
 use super::plain_checkpoint::PlainCheckpoint;
 use super::segment::{Compaction, Level, Segment};
@@ -7,6 +9,7 @@ use super::summarizer::{Summarizer, SummaryError, SummaryRequest};
 use crate::checkpoint::validate;
 use crate::message::Message;
 use crate::prune::text_of;
+use crate::secrets::masked;
 use crate::units::{Chars, Tokens};
 
 /// Has summaries written, and minds those that fail.
@@ -14,12 +17,20 @@ pub(super) struct Escalation<'s> {
     pub(super) summarizer: &'s mut dyn Summarizer,
     pub(super) offline: PlainCheckpoint<'s>,
     pub(super) fallback: Fallback,
+    pub(super) mask_secrets: bool,
     /// The first messages of the stretches that could not be summarised, and why.
     pub(super) failures: Vec<(usize, String)>,
 }
 
 impl Summarizer for Escalation<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        let text = self.written(request)?;
+        Ok(if self.mask_secrets { masked(&text).into_owned() } else { text })
+    }
+}
+
+impl Escalation<'_> {
+    fn written(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
         let written = self.summarizer.summarize(request).and_then(|text| self.accepted(text, request));
         let error = match written {
             Ok(text) => return Ok(text),
@@ -31,9 +42,7 @@ impl Summarizer for Escalation<'_> {
             Fallback::Escalate => self.offline.summarize(request),
         }
     }
-}
 
-impl Escalation<'_> {
     fn accepted(&self, text: String, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
         if text.trim().is_empty() {
             return Err(SummaryError("the summary is empty".to_owned()));

@@ -49,9 +49,9 @@ pub fn compact(
         Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
     };
     events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
-    let fallback = request.settings.compact.fallback;
+    let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
     let offline = PlainCheckpoint::new(path, count);
-    let mut escalation = Escalation { summarizer, offline, fallback, failures: Vec::new() };
+    let mut escalation = Escalation { summarizer, offline, fallback, mask_secrets, failures: Vec::new() };
     let mut compaction = decided.plan.clone().run(messages, &mut escalation, count);
     for (first, error) in &escalation.failures {
         events::compaction_failed(error);

@@ -144,6 +144,8 @@ pub struct Settings {
     pub summary_words: String,
     /// What the assistant answers to it, where roles must alternate.
     pub acknowledgement: String,
+    /// Whether secrets in summaries are masked.
+    pub mask_secrets: bool,
 }
 
 impl Default for Settings {
@@ -175,6 +177,7 @@ impl Default for Settings {
             placement: Placement::Pair,
             summary_words: summary,
             acknowledgement,
+            mask_secrets: true,
         }
     }
 }

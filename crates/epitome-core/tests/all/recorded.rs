@@ -75,7 +75,7 @@ pub(crate) fn text(file: &Path) -> String {
     text
 }
 
-fn collect(value: &Value, texts: &mut Vec<String>) {
+pub(crate) fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
         Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),

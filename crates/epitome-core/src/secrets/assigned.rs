@@ -1,0 +1,97 @@
+//! Secrets by the name before them: `password = "…"`, `API_KEY=…`, `"token": "…"`, `("token", "…")`, `Authorization: Bearer …`.
+
+use memchr::memchr3_iter;
+
+use super::names::{self, Names};
+use super::value::{self, Value, Written};
+use super::{Found, Kind, Text, headers, url};
+
+/// The letters of a Telegram token behind its colon.
+const TELEGRAM: usize = 35;
+
+/// Looks at both sides of every `:` and `=`, and of every comma between quotes.
+pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
+    for at in memchr3_iter(b':', b'=', b',', text.bytes) {
+        if text.byte(at) == Some(b',') && !is_between_quotes(text, at) {
+            continue;
+        }
+        if text.from(at).starts_with(b"://") {
+            found.extend(url::secret(text, at));
+        } else if let Some(token) = telegram(text, at) {
+            found.push(token);
+        } else {
+            assignment(text, at, found);
+        }
+    }
+}
+
+fn assignment(text: &Text<'_>, at: usize, found: &mut Vec<Found>) {
+    let Some(end) = name_end(text, at) else { return };
+    let Some((says, start)) = names::before(text, end) else { return };
+    // `==` and `=>` separate as well; `::` was seen to above.
+    let behind = value::skip(text, at + 1, |byte| matches!(byte, b'=' | b'>'));
+    match says {
+        Names::Authorization => found.extend(headers::authorization(text, start, behind)),
+        Names::Cookie => headers::cookies(text, behind, found),
+        Names::Password | Names::Secret | Names::Token => {
+            let equals = text.byte(at) == Some(b'=') && behind == at + 1;
+            let shouted = equals && names::is_shouted(text, start, end);
+            let value = value::at(text, behind, shouted).map(|value| behind_type(text, at, value));
+            found.extend(value.and_then(|value| judged(text, start, &value, says)));
+        }
+    }
+}
+
+/// The value as a find, unless it or its name is part of a marker.
+pub(super) fn judged(text: &Text<'_>, start: usize, value: &Value, says: Names) -> Option<Found> {
+    let kind = value::judge(text, value, says)?;
+    (!text.markers.touch(start..value.span.end)).then(|| Found { span: value.span.clone(), kind })
+}
+
+// Where the name before a separator ends: behind spaces, the first half of `:=` or `!=`, quotes, and the brackets of `config["password"]`.
+fn name_end(text: &Text<'_>, at: usize) -> Option<usize> {
+    let next = text.byte(at + 1);
+    let second = text.before(at) == Some(b':') && text.byte(at) == Some(b':');
+    if second || (text.byte(at) == Some(b':') && matches!(next, Some(b':' | b'='))) {
+        return None;
+    }
+    let spaces = |end| back(text, end, 16, |byte| matches!(byte, b' ' | b'\t'));
+    let end = spaces(back(text, at, 1, |byte| matches!(byte, b':' | b'!' | b'?' | b'+')));
+    let end = spaces(end);
+    let inside = back(text, end, 1, |byte| byte == b']');
+    let unquoted = back(text, inside, 8, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'*' | b'\\'));
+    // A bracket without a quote is an index or the end of a marker.
+    (inside == end || unquoted < inside).then_some(unquoted)
+}
+
+fn back(text: &Text<'_>, end: usize, most: usize, pass: impl Fn(u8) -> bool) -> usize {
+    end - text.slice(0..end).iter().rev().take(most).take_while(|byte| pass(**byte)).count()
+}
+
+fn is_between_quotes(text: &Text<'_>, at: usize) -> bool {
+    let next = if text.byte(at + 1) == Some(b' ') { at + 2 } else { at + 1 };
+    let is_quote = |byte: Option<u8>| matches!(byte, Some(b'"' | b'\'' | b'\\'));
+    is_quote(text.before(at)) && is_quote(text.byte(next))
+}
+
+// In `password: str = "…"` the value is behind the type.
+fn behind_type(text: &Text<'_>, at: usize, value: Value) -> Value {
+    if value.written != Written::Bare || text.byte(at) != Some(b':') {
+        return value;
+    }
+    let sign = value::skip(text, value.span.end, |byte| matches!(byte, b' ' | b']' | b'>'));
+    let assigns = text.byte(sign) == Some(b'=') && text.byte(sign + 1) != Some(b'=');
+    assigns.then(|| value::at(text, sign + 1, false)).flatten().unwrap_or(value)
+}
+
+// The number of a bot, a colon, and letters of which the first two are always the same.
+fn telegram(text: &Text<'_>, at: usize) -> Option<Found> {
+    let body = text.from(at).strip_prefix(b":AA")?;
+    let token = body
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        .take(TELEGRAM);
+    let start = back(text, at, 11, |byte| byte.is_ascii_digit());
+    let fits = token.count() + 2 == TELEGRAM && (8..=10).contains(&(at - start));
+    fits.then_some(Found { span: start..at + 1 + TELEGRAM, kind: Kind::Issued("telegram token") })
+}

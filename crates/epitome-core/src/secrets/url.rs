@@ -1,0 +1,48 @@
+//! Passwords in URLs, and URLs that are secrets themselves.
+
+use super::looks::is_template;
+use super::{Found, Kind, Text};
+
+/// A host and what comes before the user's name and password, no longer.
+const LONGEST: usize = 256;
+
+/// Words that stand for a password in documentation.
+const STAND_INS: &[&[u8]] = &[b"password", b"passwd", b"pass", b"pwd", b"pw"];
+
+/// Whoever has the rest of such an address can post there.
+const WEBHOOKS: &[&[u8]] = &[
+    b"hooks.slack.com/services/",
+    b"hooks.slack.com/workflows/",
+    b"discord.com/api/webhooks/",
+    b"discordapp.com/api/webhooks/",
+];
+
+/// The secret in the URL whose `://` stands at `at`.
+pub(super) fn secret(text: &Text<'_>, at: usize) -> Option<Found> {
+    let start = at + 3;
+    let rest = text.from(start);
+    let found = webhook(rest).or_else(|| password(rest))?;
+    Some(Found { span: start + found.span.start..start + found.span.end, ..found })
+}
+
+// Only the password goes: user, host and database say what it was for.
+fn password(rest: &[u8]) -> Option<Found> {
+    let ends = |byte: &&u8| !byte.is_ascii_whitespace() && !b"/?#\"'`<>\\|,;".contains(byte);
+    let length = rest.iter().take(LONGEST).take_while(ends).count();
+    let at_sign = rest.get(..length)?.iter().rposition(|byte| *byte == b'@')?;
+    let start = rest.get(..at_sign)?.iter().position(|byte| *byte == b':')? + 1;
+    let password = rest.get(start..at_sign)?;
+    let lower = password.to_ascii_lowercase();
+    let stands_in = STAND_INS.contains(&lower.as_slice()) || is_template(password);
+    (password.len() > 1 && !stands_in).then_some(Found { span: start..at_sign, kind: Kind::Password })
+}
+
+fn webhook(rest: &[u8]) -> Option<Found> {
+    let host = WEBHOOKS.iter().find(|host| rest.starts_with(host))?;
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/');
+    let path = rest.get(host.len()..)?;
+    let length = path.iter().take(LONGEST).take_while(is_part).count();
+    let path = path.get(..length)?;
+    let secret = path.rsplit(|byte| *byte == b'/').any(|part| part.len() >= 20) && !is_template(path);
+    secret.then_some(Found { span: host.len()..host.len() + length, kind: Kind::Issued("webhook address") })
+}
