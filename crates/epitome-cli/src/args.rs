@@ -1,12 +1,16 @@
 //! The command line: names, defaults and the help that teaches them.
 
+mod compact;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use epitome_core::Tokens;
-use epitome_core::compact::{Preset, StrategyName};
+use epitome_core::compact::Preset;
 use epitome_wire::files::Format;
+
+pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
 
 /// Keeps LLM agents inside their context window and loses nothing.
 #[derive(Parser)]
@@ -96,126 +100,6 @@ pub(crate) struct Inspect {
     pub(crate) json: bool,
 }
 
-/// Make a session smaller, in the same format, still valid.
-///
-/// Reads a session file and writes the compacted one to stdout (or -o). The report goes to stderr.
-///
-/// Any program can pipe through it. With -, a JSON object that holds messages, be it a whole request body or
-/// {"messages":[…],"budget":N}, gives {"messages":[…],"report":{…}}; a Responses body {"input":[…]} gives
-/// {"input":[…],"report":{…}}. System prompt, tools and model are counted, and are the caller's to keep. The budget is a
-/// number or "20k". Anything else on stdin is a file, and gives the file.
-#[derive(Args)]
-pub(crate) struct Compact {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// How to make it smaller [default: auto, or what the settings say].
-    #[arg(long, value_enum)]
-    pub(crate) strategy: Option<Strategy>,
-    /// Take the strategy and the numbers of a known system; what is set beside it wins.
-    #[arg(long, value_enum)]
-    pub(crate) preset: Option<PresetName>,
-    /// Show what would happen, segment by segment, and write nothing.
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    /// Keep these messages as they are, whatever happens (numbers from 0, as inspect counts them): --pin 0,12.
-    #[arg(long, value_name = "MESSAGES", value_delimiter = ',')]
-    pub(crate) pin: Vec<usize>,
-    /// Print this on stdout instead of the compacted session.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) show: Option<Show>,
-    /// Tokens the conversation should fit in (20k, 1.5M, 20000), system prompt and tools not counted; with --model in
-    /// tokens of that model, else in o200k tokens.
-    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
-    pub(crate) budget: Option<Tokens>,
-    /// Bytes that all that is sent should fit in (30MB, 500k), system prompt and tools included.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    pub(crate) max_bytes: Option<usize>,
-    /// The model it is meant for: its tokens, and whether its thinking blocks are bound to what stands before them.
-    #[arg(long)]
-    pub(crate) model: Option<String>,
-    /// Write here instead of stdout: a file, or a folder, where each result gets the name of its input, in the same
-    /// subfolder if a folder was compacted. An input is never overwritten.
-    #[arg(short, long, value_name = "PATH")]
-    pub(crate) output: Option<PathBuf>,
-    /// Write the report as JSON to this file, if anything was compacted; - is stdout, and needs -o.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) report: Option<PathBuf>,
-    /// Print the report as JSON on stdout instead of the compacted session; nothing is written but -o.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// The ways to make a session smaller.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Strategy {
-    /// Prune first, a checkpoint when that is not enough.
-    Auto,
-    /// Trim and clear old tool output.
-    Prune,
-    /// A structured checkpoint of the old, the recent tokens as they are.
-    Checkpoint,
-    /// A rolling summary of the old, the last few messages as they are.
-    Rolling,
-    /// The first request with a summary of the middle, the last few messages as they are.
-    Narrative,
-    /// Summaries of earlier topics and of older bulk, the current topic as it is.
-    Tiered,
-    /// Only drop the oldest messages beyond max_conversation_messages, from a user's message on.
-    None,
-}
-
-impl Strategy {
-    /// The strategy as the library knows it.
-    pub(crate) fn name(self) -> StrategyName {
-        match self {
-            Strategy::Auto => StrategyName::Auto,
-            Strategy::Prune => StrategyName::Prune,
-            Strategy::Checkpoint => StrategyName::Checkpoint,
-            Strategy::Rolling => StrategyName::Rolling,
-            Strategy::Narrative => StrategyName::Narrative,
-            Strategy::Tiered => StrategyName::Tiered,
-            Strategy::None => StrategyName::None,
-        }
-    }
-}
-
-/// Known systems whose strategy and numbers can be taken.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PresetName {
-    /// Structured checkpoints over 100k tokens, 20k kept; tool output pruned before every call.
-    Nous,
-    /// A rolling summary over 80k tokens, the last 6 messages kept.
-    NousDraft,
-    /// A narrative behind the first request over 80k tokens, the last 6 messages kept.
-    MicroAgent,
-    /// A summary among the instructions, 30k tokens of whole turns kept.
-    Nexus,
-    /// Topics and bulk archives: half the budget for the current topic.
-    Friday,
-}
-
-impl PresetName {
-    /// The preset as the library knows it.
-    pub(crate) fn preset(self) -> Preset {
-        match self {
-            PresetName::Nous => Preset::Nous,
-            PresetName::NousDraft => Preset::NousDraft,
-            PresetName::MicroAgent => Preset::MicroAgent,
-            PresetName::Nexus => Preset::Nexus,
-            PresetName::Friday => Preset::Friday,
-        }
-    }
-}
-
-/// What can be printed of a compaction.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Show {
-    /// The summaries.
-    Checkpoint,
-    /// What the model sees, message by message.
-    View,
-}
-
 /// Count tokens.
 ///
 /// One line a session: o200k tokens (exact), the estimate for the model, messages. --text counts a file as plain text.
@@ -288,7 +172,7 @@ pub(crate) fn parse_tokens(text: &str) -> Result<Tokens, String> {
     parse_amount(text, &["", "k", "m"]).map(Tokens)
 }
 
-fn parse_bytes(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_bytes(text: &str) -> Result<usize, String> {
     let amount = parse_amount(text, &["b", "k", "kb", "m", "mb", "g", "gb", ""])?;
     usize::try_from(amount).map_err(|_| format!("{text} is too large"))
 }

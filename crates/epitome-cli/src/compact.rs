@@ -4,6 +4,7 @@ mod envelope;
 pub(crate) mod history;
 mod output;
 mod report;
+mod sides;
 mod target;
 
 use std::io::{self, Read, Write};
@@ -17,9 +18,9 @@ use epitome_wire::files::{Transcript, read_all};
 
 use self::envelope::Envelope;
 use self::output::Output;
-use self::report::Report;
+use self::report::{Detail, Report, print_total};
 use self::target::{Target, Targets};
-use crate::args::{Compact, Strategy};
+use crate::args::{Compact, Messages, Strategy};
 use crate::changes::{Changes, ThreadChange, drop_oldest, strip_bound_thinking};
 use crate::fail::misuse;
 use crate::input::{self, Item};
@@ -53,7 +54,8 @@ pub(crate) fn run(arguments: &Compact, settings: &Settings) -> anyhow::Result<()
         }
         Item::Done => {
             output.finish(path)?;
-            waiting.iter().for_each(Report::print);
+            let detail = detail(arguments, sources.len().max(waiting.len()));
+            waiting.iter().for_each(|report| report.print(detail));
             reports.append(&mut waiting);
             Ok(())
         }
@@ -63,8 +65,20 @@ pub(crate) fn run(arguments: &Compact, settings: &Settings) -> anyhow::Result<()
             Ok(())
         }
     });
+    if reports.len() > 1 {
+        print_total(&reports);
+    }
     write_reports(arguments, &targets.report, &reports)?;
     outcome
+}
+
+// Of many sessions each gets a line; of one that somebody looks at closely all is told.
+fn detail(arguments: &Compact, sessions: usize) -> Detail {
+    match sessions {
+        _ if sessions > 1 => Detail::Line,
+        _ if arguments.dry_run || arguments.report.is_some() => Detail::Components,
+        _ => Detail::Sides,
+    }
 }
 
 fn compact(
@@ -83,6 +97,7 @@ fn compact(
     let mut report = Report::new(&session, arguments, strategy, asked);
     // An agent's first call has nothing to compact yet.
     if session.transcript.messages.is_empty() {
+        report.of_nothing();
         return Ok(Compacted { text: session.transcript.text.clone(), report });
     }
     let text = match strategy {
@@ -113,15 +128,35 @@ fn compact(
 
 // Flags that would do nothing are refused rather than ignored.
 fn check_use(session: &Session, arguments: &Compact, strategy: StrategyName) -> anyhow::Result<()> {
+    let Compact { pin, expand, seal, show, turns, cache, .. } = arguments;
     let summarises = !matches!(strategy, StrategyName::Prune | StrategyName::None);
-    if !summarises && (!arguments.pin.is_empty() || arguments.show.is_some()) {
-        let what = format!("--pin and --show have no meaning for the strategy {}", strategy.as_str());
-        return Err(misuse(what, "they belong to strategies that summarise, such as auto or checkpoint"));
+    let given = [
+        (!pin.is_empty(), "--pin"),
+        (!expand.is_empty(), "--expand"),
+        (show.is_some(), "--show"),
+        (turns.is_some(), "--turns"),
+        (cache.is_some(), "--cache"),
+    ];
+    if let Some((_, flag)) = given.iter().find(|(given, _)| *given && !summarises) {
+        let what = format!("{flag} has no meaning for the strategy {}", strategy.as_str());
+        return Err(misuse(what, "it belongs to strategies that summarise, such as auto or checkpoint"));
+    }
+    if !seal.is_empty() && strategy != StrategyName::Tiered {
+        let what = format!("--seal has no meaning for the strategy {}", strategy.as_str());
+        return Err(misuse(
+            what,
+            "topics are the tiered strategy's; add --strategy tiered or --preset friday",
+        ));
     }
     let messages = session.main().map_or(0, |main| session.transcript.path(main).len());
-    match arguments.pin.iter().find(|pin| **pin >= messages) {
-        Some(pin) => {
-            let what = format!("--pin {pin}: {} has {messages} messages, counted from 0", session.name);
+    let named = |flag: &'static str, all: &[Messages]| {
+        all.iter().map(|Messages(range)| (flag, *range.end())).collect::<Vec<_>>()
+    };
+    let seals = seal.iter().map(|seal| ("--seal", *seal)).collect();
+    let named = [named("--pin", pin), named("--expand", expand), seals].concat();
+    match named.iter().find(|(_, number)| *number >= messages) {
+        Some((flag, number)) => {
+            let what = format!("{flag} {number}: {} has {messages} messages, counted from 0", session.name);
             Err(misuse(what, "epitome inspect --json and --dry-run show the numbers"))
         }
         None => Ok(()),
@@ -155,7 +190,8 @@ fn from_stdin(
         reports.push(report);
     }
     output.finish(path)?;
-    reports.iter().for_each(Report::print);
+    let detail = detail(arguments, reports.len());
+    reports.iter().for_each(|report| report.print(detail));
     Ok(reports)
 }
 

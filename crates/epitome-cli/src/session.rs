@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use epitome_core::calibrate::{Calibration, Gauge};
+use epitome_core::cost::Tariff;
 use epitome_core::models::{Model, ThinkingBinding, Warning, WindowGuard};
 use epitome_core::profile::Rewritten;
 use epitome_core::prune::{self, Budget, MessageSizes, Plan, Size, ThinkingRule};
@@ -107,6 +108,17 @@ impl Session {
             return (tokens, "o200k");
         }
         (Tokens((tokens.0 as f64 * self.ratio).ceil() as u64), &self.model.id)
+    }
+
+    /// The model's window in our tokens, where a model is named.
+    pub(crate) fn counted_window(&self) -> Option<Tokens> {
+        self.names_model.then(|| Tokens((self.model.window.0 as f64 / self.ratio) as u64))
+    }
+
+    /// What our tokens cost, where a model is named whose prices are known.
+    pub(crate) fn tariff(&self) -> Option<Tariff> {
+        let is_priced = self.names_model && self.model.price.input > 0.0;
+        is_priced.then(|| Tariff::of_counted(&self.model, self.ratio))
     }
 
     /// Whether the model's thinking is bound to what stands before it.

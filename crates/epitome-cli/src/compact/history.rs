@@ -1,7 +1,9 @@
 //! Strategies that summarise: the library decides what the model is to see, and the file is made to show it.
 
+use std::ops::Range;
+
 use epitome_core::compact::{
-    self, Compacted, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, StrategyName,
+    self, Compacted, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, Stakes, StrategyName,
     SystemPlace, View, view,
 };
 use epitome_core::settings::Settings as Values;
@@ -10,7 +12,9 @@ use epitome_wire::files::{FileError, Format, Transcript};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 
 use super::report::Report;
-use crate::args::{Compact, Show};
+use super::sides::Side;
+use crate::args::{CacheAge, Compact, Messages, Show};
+use crate::input;
 use crate::session::Session;
 use crate::settings::Settings;
 
@@ -33,15 +37,38 @@ pub(super) fn compact(
     if values.compact.placement == Placement::System && !is_body {
         values.compact.placement = Placement::Pair;
     }
-    let request = Request { budget, pins: &arguments.pin, ..request(session, &values) };
+    let pins = numbers_of(&arguments.pin);
+    // A file that was compacted before holds its summary as a message.
+    let previous = compact::in_force(&path, &messages, &values);
+    let request = Request {
+        budget,
+        pins: &pins,
+        seals: &arguments.seal,
+        previous: previous.as_ref(),
+        stakes: stakes(session, arguments, &path),
+        ..request(session, &values)
+    };
     let count = |text: &str| session.counter().text(text);
-    if arguments.dry_run {
-        report.decided(compact::dry_run(&path, &messages, &request, &count).report);
+    if arguments.dry_run && arguments.expand.is_empty() {
+        let preview = compact::dry_run(&path, &messages, &request, &count);
+        let sides = Side::all(&preview.report.segments, &messages, None);
+        report.decided(preview.report, sides);
         return Ok(transcript.text.clone());
     }
-    let compacted = offline(&path, &messages, &request, &count);
-    report.decided(compacted.report);
-    let Some(compaction) = compacted.compaction else { return Ok(transcript.text.clone()) };
+    let mut compacted = offline(&path, &messages, &request, &count);
+    let hidden = compacted.compaction.as_ref().or(previous.as_ref()).filter(|_| !arguments.expand.is_empty());
+    if let Some(hidden) = hidden {
+        let ranges = ranges(&arguments.expand);
+        compacted = compact::expand(&path, &messages, &request, hidden, &ranges, &count);
+    } else if !arguments.expand.is_empty() {
+        report.note("nothing is compacted that could be shown again".to_owned());
+    }
+    let current = compacted.compaction.as_ref().or(previous.as_ref());
+    let sides = Side::all(&compacted.report.segments, &messages, current);
+    report.decided(compacted.report, sides);
+    let Some(compaction) = compacted.compaction.filter(|_| !arguments.dry_run) else {
+        return Ok(transcript.text.clone());
+    };
     let view = view(&compaction, &path, &messages, place(transcript.dialect));
     match arguments.show {
         Some(Show::Checkpoint) => Ok(summaries(&compaction)),
@@ -54,7 +81,7 @@ pub(super) fn compact(
 /// What is asked of a session under these settings, before anything is said of budgets and pins.
 pub(crate) fn request<'a>(session: &Session, values: &'a Values) -> Request<'a> {
     Request {
-        window: session.names_model.then_some(session.model.window),
+        window: session.counted_window(),
         outside: session.fixed.tokens,
         thinking: session.thinking_rule(),
         ..Request::new(values)
@@ -69,6 +96,36 @@ pub(crate) fn offline(
     count: &dyn Fn(&str) -> Tokens,
 ) -> Compacted {
     compact::compact(path, messages, request, &mut PlainCheckpoint::new(path, count), count)
+}
+
+fn numbers_of(messages: &[Messages]) -> Vec<usize> {
+    let mut numbers: Vec<usize> = messages.iter().flat_map(|Messages(range)| range.clone()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+fn ranges(messages: &[Messages]) -> Vec<Range<usize>> {
+    messages.iter().map(|Messages(range)| *range.start()..range.end() + 1).collect()
+}
+
+// What there is to win and to lose, where the model and so its prices are known.
+fn stakes(session: &Session, arguments: &Compact, path: &[Entry]) -> Option<Stakes> {
+    let tariff = session.tariff()?;
+    // What is piped in is about to be sent; a file may have lain for days.
+    let piped = arguments.input.files.iter().any(|file| input::is_stdin(file));
+    let age = arguments.cache.unwrap_or(if piped { CacheAge::Warm } else { CacheAge::Cold });
+    let cached = match age {
+        CacheAge::Cold => Tokens::ZERO,
+        // What was sent last is all that stands before the last reply.
+        CacheAge::Warm => {
+            let replied = path.iter().rposition(|entry| entry.outline.role == Role::Assistant);
+            let sent = path.iter().take(replied.unwrap_or(0)).map(|entry| entry.outline.tokens).sum();
+            if replied.is_some() { session.fixed.tokens + sent } else { Tokens::ZERO }
+        }
+    };
+    // Summaries are written without a model, for nothing.
+    Some(Stakes { tariff, summary: None, cached, turns: arguments.turns })
 }
 
 /// Where summaries among the operator's instructions stand in a dialect.
@@ -129,7 +186,7 @@ fn readable(view: &View, messages: &[Message]) -> String {
     system.chain(texts).collect::<Vec<_>>().join("\n")
 }
 
-fn block(block: &Block) -> String {
+pub(super) fn block(block: &Block) -> String {
     match block {
         Block::Text(text) => text.text.clone(),
         Block::ToolUse(call) => format!("[calls {} {}]", call.name, call.input),

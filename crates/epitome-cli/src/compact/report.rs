@@ -1,5 +1,7 @@
 //! What a compaction did, for a person on stderr and for a program as JSON.
 
+mod print;
+
 use epitome_core::compact::{self, StrategyName};
 use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
 use epitome_core::{Entry, Role, Tokens};
@@ -7,27 +9,28 @@ use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
 
+pub(super) use self::print::{Detail, print_total};
+use super::sides::Side;
 use crate::args::Compact;
 use crate::changes::ThreadChange;
-use crate::print::{
-    Align, BAD, FAINT, GOOD, HEADING, Table, WARN, bytes, grouped, paint, percent, plural, say, say_damage,
-};
+use crate::print::{grouped, plural};
 use crate::session::Session;
 use crate::settings::Settings;
 
 /// What a compaction did.
 #[derive(Serialize)]
 pub(super) struct Report {
-    session: String,
+    name: String,
     format: String,
     strategy: &'static str,
     messages_before: usize,
-    messages_after: usize,
+    /// As of everything that only a written result has: none in a dry run.
+    messages_after: Option<usize>,
     /// The conversation, all threads; without system prompt and tools.
     tokens_before: Tokens,
     tokens_after: Tokens,
     bytes_before: usize,
-    bytes_after: usize,
+    bytes_after: Option<usize>,
     system_and_tools: Tokens,
     budget: Option<Tokens>,
     /// What the budget and the shortfall count: o200k tokens, or those of the model that was asked for.
@@ -45,12 +48,18 @@ pub(super) struct Report {
     held_back: Tokens,
     steps: Vec<Step>,
     problems_before: usize,
-    problems_after: usize,
+    problems_after: Option<usize>,
     /// What could not be read, and was left as it is.
     damaged: Vec<String>,
     /// What was decided about the history, by strategies that summarise.
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<compact::Report>,
+    /// The same for a person: before and after, stretch by stretch.
+    #[serde(skip)]
+    sides: Vec<Side>,
+    /// Whether something is shown again that was compacted.
+    #[serde(skip)]
+    expanded: bool,
     #[serde(skip)]
     notes: Vec<String>,
 }
@@ -63,15 +72,15 @@ impl Report {
         budget: Option<Tokens>,
     ) -> Self {
         Self {
-            session: session.name.clone(),
+            name: session.name.clone(),
             format: session.transcript.format.to_string(),
             strategy: strategy.as_str(),
             messages_before: session.transcript.messages.len(),
-            messages_after: 0,
+            messages_after: None,
             tokens_before: Tokens::ZERO,
             tokens_after: Tokens::ZERO,
             bytes_before: session.transcript.text.len(),
-            bytes_after: 0,
+            bytes_after: None,
             system_and_tools: session.fixed.tokens,
             budget,
             budget_unit: session.in_budget_unit(Tokens::ZERO).1.to_owned(),
@@ -86,16 +95,24 @@ impl Report {
             held_back: Tokens::ZERO,
             steps: Vec::new(),
             problems_before: 0,
-            problems_after: 0,
+            problems_after: None,
             damaged: session.damaged(),
             history: None,
+            sides: Vec::new(),
+            expanded: !arguments.expand.is_empty(),
             notes: Vec::new(),
         }
     }
 
     /// Takes in what was decided about the history of the main thread.
-    pub(super) fn decided(&mut self, history: compact::Report) {
+    pub(super) fn decided(&mut self, history: compact::Report, sides: Vec<Side>) {
         self.history = Some(history);
+        self.sides = sides;
+    }
+
+    /// Adds something to be said.
+    pub(super) fn note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     /// Takes in what becomes of a thread.
@@ -126,6 +143,12 @@ impl Report {
         }
     }
 
+    /// Takes note that there was nothing to compact, and that it stays as it is.
+    pub(super) fn of_nothing(&mut self) {
+        (self.messages_after, self.bytes_after, self.problems_after) =
+            (Some(0), Some(self.bytes_before), Some(0));
+    }
+
     /// Whether it is about a strategy that summarises.
     pub(super) fn is_of_history(&self) -> bool {
         self.history.is_some()
@@ -135,7 +158,7 @@ impl Report {
     pub(super) fn as_decided(&mut self) {
         if let Some(history) = &self.history {
             (self.tokens_before, self.tokens_after) = (history.tokens_before, history.tokens_after);
-            self.shortfall.tokens = history.shortfall;
+            self.shortfall.tokens = if self.budget.is_some() { history.shortfall } else { Tokens::ZERO };
         }
     }
 
@@ -160,133 +183,34 @@ impl Report {
             arguments.model.as_deref(),
             settings,
         );
-        self.messages_after = after.transcript.messages.len();
-        self.bytes_after = text.len();
-        for (side, tokens, problems) in [
-            (session, &mut self.tokens_before, &mut self.problems_before),
-            (&after, &mut self.tokens_after, &mut self.problems_after),
-        ] {
-            *tokens = side.tokens();
-            *problems = side
-                .transcript
-                .threads
-                .iter()
-                .map(|thread| side.violations(&side.messages(thread)).len())
-                .sum();
-        }
-        if self.history.is_none() {
-            self.problems_after += broken_by_rewriting(session, &after, self.strategy);
+        self.messages_after = Some(after.transcript.messages.len());
+        self.bytes_after = Some(text.len());
+        (self.tokens_before, self.tokens_after) = (session.tokens(), after.tokens());
+        self.problems_before = problems(session);
+        let rewriting = match self.history {
+            Some(_) => 0,
+            None => broken_by_rewriting(session, &after, self.strategy),
+        };
+        self.problems_after = Some(problems(&after) + rewriting);
+        let threads = |session: &Session| session.transcript.threads.len();
+        let gone = threads(session).saturating_sub(threads(&after));
+        if gone > 0 {
+            self.notes.push(format!(
+                "{} that left what is no longer shown {} with it",
+                plural(gone, "other thread"),
+                if gone == 1 { "goes" } else { "go" }
+            ));
         }
         self.shortfall = shortfall(&after, budget);
         self.shortfall.tokens = session.in_budget_unit(self.shortfall.tokens).0;
         Ok(())
     }
-
-    /// Prints it for a person, on stderr.
-    pub(super) fn print(&self) {
-        let sizes = match self.bytes_after {
-            0 => String::new(),
-            after => format!(" · {} → {}", bytes(self.bytes_before as u64), bytes(after as u64)),
-        };
-        let saved = percent((self.tokens_before - self.tokens_after).0, self.tokens_before.0);
-        say(format_args!(
-            "{} {} → {} tokens ({} saved){}",
-            paint(HEADING, format!("{}:", self.session)),
-            grouped(self.tokens_before.0),
-            paint(HEADING, grouped(self.tokens_after.0)),
-            paint(GOOD, saved),
-            sizes,
-        ));
-        if let Some(history) = &self.history {
-            say(format_args!("  {}", history.reason));
-            say(format_args!("{}", segments(history).trim_end()));
-            for note in &history.notes {
-                say(format_args!("  {}", paint(FAINT, note)));
-            }
-        }
-        let parts = [
-            (self.cleared, "cleared"),
-            (self.trimmed, "trimmed"),
-            (self.capped, "capped"),
-            (self.truncated, "long texts truncated"),
-            (self.thinking_removed, "thinking blocks removed"),
-            (self.dropped, "oldest messages dropped"),
-        ];
-        let parts: Vec<String> = parts
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{} {what}", grouped(*count as u64)))
-            .collect();
-        if !parts.is_empty() {
-            say(format_args!("  {}", parts.join(", ")));
-        }
-        for note in &self.notes {
-            say(format_args!("  {}", paint(FAINT, note)));
-        }
-        if self.shortfall.tokens > Tokens::ZERO {
-            let budget = self.budget.map_or(0, |budget| budget.0);
-            let unit = match self.budget_unit.as_str() {
-                "o200k" => String::new(),
-                model => format!("{model} "),
-            };
-            say(format_args!(
-                "  {} {} {}tokens over the budget of {}: {} alone cannot do more",
-                paint(WARN, "short:"),
-                grouped(self.shortfall.tokens.0),
-                unit,
-                grouped(budget),
-                self.strategy
-            ));
-        }
-        if self.shortfall.bytes > 0 {
-            let budget = self.max_bytes.unwrap_or(0);
-            say(format_args!(
-                "  {} {} over the limit of {}",
-                paint(WARN, "short:"),
-                bytes(self.shortfall.bytes as u64),
-                bytes(budget as u64)
-            ));
-        }
-        say_damage(&self.session, &self.damaged);
-        match (self.problems_before, self.problems_after) {
-            (0, 0) => {}
-            (before, after) if after <= before => {
-                say(format_args!(
-                    "  {} before and after; epitome inspect names them",
-                    plural(after, "validity problem")
-                ));
-            }
-            (before, after) => {
-                say(format_args!(
-                    "  {} {before} validity problems became {after}; please report this",
-                    paint(BAD, "bug:")
-                ));
-            }
-        }
-    }
 }
 
-/// Before and after, side by side, stretch by stretch.
-pub(super) fn segments(history: &compact::Report) -> String {
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new(&[
-        ("messages", left),
-        ("tokens before", right),
-        ("tokens after", right),
-        ("shown as", left),
-    ]);
-    for stretch in &history.segments {
-        let messages = match stretch.range.len() {
-            1 => stretch.range.start.to_string(),
-            _ => format!("{}–{}", stretch.range.start, stretch.range.end - 1),
-        };
-        let kind = match stretch.level {
-            Some(level) => format!("{} ({})", stretch.kind, format!("{level:?}").to_lowercase()),
-            None => stretch.kind.to_owned(),
-        };
-        table.row([messages, grouped(stretch.tokens_before.0), grouped(stretch.tokens_after.0), kind]);
-    }
-    table.render()
+// What a provider would refuse, in all threads.
+fn problems(session: &Session) -> usize {
+    let threads = session.transcript.threads.iter();
+    threads.map(|thread| session.violations(&session.messages(thread)).len()).sum()
 }
 
 // What changing the messages broke: rules about history that was sent before.

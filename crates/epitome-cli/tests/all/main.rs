@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bodies;
+mod choices;
 mod compact;
 mod count_and_eval;
 mod documents;

@@ -6,9 +6,11 @@ use super::plan::{Plan, Planned};
 use super::report::{Decision, Report, Stretch};
 use super::run::Compacted;
 use super::segment::{Compaction, Level, Segment};
+use super::settings::StrategyName;
 use super::strategies::layout::tokens;
 use super::view::{Piece, View, view};
 use crate::checkpoint::{Checkpoint, Drift, drift, merge};
+use crate::pressure::Trigger;
 use crate::units::Tokens;
 
 impl Decided {
@@ -25,15 +27,12 @@ impl Decided {
 impl Case<'_> {
     /// Accepts a result that is smaller than what is there, or that a new pin makes grow on purpose.
     pub(super) fn judge(&self, compaction: Compaction, decided: Decided) -> Compacted {
-        let shown = view(&compaction, self.path, self.messages, PLACE);
-        let after = Measured::of(&shown, self.path, self.messages, self.count);
-        let mut report = self.report(after, decided.notes);
-        report.segments = self.stretches(&compaction, &shown);
+        let mut report = self.account(&compaction, decided.notes);
         report.verdict = decided.verdict;
         report.drift = drift_of(&decided.plan, &compaction);
         report.notes.extend(report.drift.as_ref().and_then(lost));
-        if after.total() >= self.before.total() && !self.hides_a_pin() {
-            let (after, before) = (after.total(), self.before.total());
+        let (after, before) = (report.tokens_after, self.before.total());
+        if after >= before && !self.hides_a_pin() {
             report.decision = Decision::Refused;
             report.reason = format!("the result would have {after} tokens, and there are {before} now");
             report.tokens_after = before;
@@ -41,6 +40,14 @@ impl Case<'_> {
             return Compacted { compaction: None, report };
         }
         Compacted { compaction: Some(compaction), report }
+    }
+
+    /// What a compaction comes to.
+    pub(super) fn account(&self, compaction: &Compaction, notes: Vec<String>) -> Report {
+        let shown = view(compaction, self.path, self.messages, PLACE);
+        let after = Measured::of(&shown, self.path, self.messages, self.count);
+        let segments = self.stretches(compaction, &shown);
+        Report { segments, ..self.report(after, notes) }
     }
 
     /// What a plan would come to.
@@ -75,7 +82,7 @@ impl Case<'_> {
         Report {
             strategy: self.strategy,
             decision: Decision::Compacted,
-            reason: format!("{} tokens of conversation became {}", self.before.total(), after.total()),
+            reason: self.why(),
             trigger: self.trigger(),
             pressure: self.pressure,
             budget: self.budget,
@@ -88,6 +95,29 @@ impl Case<'_> {
             verdict: None,
             drift: None,
             notes,
+        }
+    }
+
+    // Why something is done.
+    fn why(&self) -> String {
+        let asked = self.request.budget.filter(|budget| self.before.total() > *budget);
+        match (self.trigger(), asked) {
+            (Some(Trigger::Overflow), _) => "the provider refused the request as too long".to_owned(),
+            (_, Some(budget)) => {
+                format!("{} tokens of conversation exceed the budget of {budget}", self.before.total())
+            }
+            (Some(Trigger::Manual), _) => "somebody asked for it".to_owned(),
+            _ if self.is_crowded() => {
+                let most = self.request.settings.max_conversation_messages;
+                format!("more than {most} messages are shown")
+            }
+            (Some(Trigger::Threshold), _) => format!("due: {}", self.pressure),
+            (None, _) => match self.request.named() {
+                Some(StrategyName::Tiered) => "a tier exceeds its share".to_owned(),
+                Some(StrategyName::None) => "more messages than may stay".to_owned(),
+                Some(StrategyName::Prune) => "tool output is stale".to_owned(),
+                _ => format!("not due, but worth it: {}", self.pressure),
+            },
         }
     }
 

@@ -129,7 +129,7 @@ impl<'a> Case<'a> {
     }
 
     // The micro agent's backstop by message count: where it would leave messages out, they are summarised instead.
-    fn is_crowded(&self) -> bool {
+    pub(super) fn is_crowded(&self) -> bool {
         let shown = self.path.len() - self.current.standing().max(leading(self.path)).min(self.path.len());
         self.request.named() == Some(StrategyName::Narrative)
             && self.request.escalates()

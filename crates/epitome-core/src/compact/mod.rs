@@ -12,6 +12,7 @@ mod budget;
 mod case;
 pub mod cuts;
 mod escalation;
+mod expand;
 mod fit;
 mod lineage;
 mod plain_checkpoint;
@@ -32,6 +33,7 @@ mod worth;
 
 pub use budget::{BudgetModel, Component, Measured};
 pub use cuts::{CutRule, Cuts, pin_closure};
+pub use expand::expand;
 pub use fit::{Fitted, fit, minimum_budget, plan_tokens};
 pub use plain_checkpoint::PlainCheckpoint;
 pub use plan::{Limits, Outcome, Plan, Planned, Strategy, SummaryTask};

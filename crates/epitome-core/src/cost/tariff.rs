@@ -32,6 +32,15 @@ impl Tariff {
         Self::new(model.price, model.long_context, model.caching)
     }
 
+    /// The tariff of a model for tokens of ours, of which each is `ratio` of the model's own.
+    pub fn of_counted(model: &Model, ratio: f64) -> Self {
+        let price = |price: Price| Price { input: price.input * ratio, output: price.output * ratio };
+        let counted = |tokens: Tokens| Tokens((tokens.0 as f64 / ratio) as u64);
+        let long = |long: LongContext| LongContext { above: counted(long.above), price: price(long.price) };
+        let caching = Caching { minimum: counted(model.caching.minimum), ..model.caching };
+        Self::new(price(model.price), model.long_context.map(long), caching)
+    }
+
     /// A tariff of these prices.
     pub fn new(price: Price, long_context: Option<LongContext>, caching: Caching) -> Self {
         let rates = |price: Price| Rates {

@@ -1,0 +1,34 @@
+//! Showing again what a compaction hides: an undo of a part, which makes the context larger on purpose.
+
+use std::ops::Range;
+
+use super::case::Case;
+use super::request::Request;
+use super::run::Compacted;
+use super::segment::Compaction;
+use crate::message::Message;
+use crate::outline::Entry;
+use crate::units::Tokens;
+
+/// The compaction with the messages of these ranges shown as they were again, beside the summaries they are part of.
+///
+/// It is never refused for its size; the report says by how much the budget is exceeded.
+pub fn expand(
+    path: &[Entry],
+    messages: &[Message],
+    request: &Request<'_>,
+    compaction: &Compaction,
+    ranges: &[Range<usize>],
+    count: &dyn Fn(&str) -> Tokens,
+) -> Compacted {
+    let case = Case::new(path, messages, request, count);
+    let show = |compaction: Compaction, range: &Range<usize>| compaction.revealed(path, range.clone());
+    let expanded = ranges.iter().fold(compaction.clone(), show);
+    let shown = ranges.iter().map(|range| match range.len() {
+        1 => range.start.to_string(),
+        _ => format!("{}–{}", range.start, range.end.saturating_sub(1)),
+    });
+    let note = format!("shown again as they were: {}", shown.collect::<Vec<_>>().join(", "));
+    let report = case.account(&expanded, vec![note]);
+    Compacted { compaction: Some(expanded), report }
+}
