@@ -64,12 +64,20 @@ pub fn field_bytes((key, value): &(String, RawJson)) -> usize {
 
 /// The length of `text` as a JSON string, quotes included.
 pub fn json_bytes(text: &str) -> usize {
-    let escaped = |byte: u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-        0..0x20 => 6,
-        _ => 1,
-    };
-    text.bytes().map(escaped).sum::<usize>() + 2
+    // What escapes add is summed in bytes, a few letters at a time, so that many letters are compared at once.
+    let added = |letters: &[u8]| usize::from(letters.iter().map(|byte| escape_bytes(*byte)).sum::<u8>());
+    text.as_bytes().chunks(AT_ONCE).map(added).sum::<usize>() + text.len() + 2
+}
+
+/// So many letters add at most 255 bytes.
+const AT_ONCE: usize = 32;
+
+// What a letter is longer when it is escaped.
+fn escape_bytes(byte: u8) -> u8 {
+    let is_quoted = (byte == b'"') | (byte == b'\\');
+    let is_control = byte < 0x20;
+    let has_short_form = (0x08..=0x0d).contains(&byte) & (byte != 0x0b);
+    u8::from(is_quoted) + 5 * u8::from(is_control) - 4 * u8::from(has_short_form)
 }
 
 #[cfg(test)]
@@ -78,7 +86,9 @@ mod tests {
 
     #[test]
     fn json_bytes_agrees_with_serde() {
-        for text in ["", "plain", "a \"quote\" \\ \n\t\r \u{8}\u{c}\u{1}\u{1f}\u{7f} é 漢 🙂"] {
+        let every: String = (0..=0x7f_u8).map(char::from).collect();
+        let long = "\u{1}".repeat(1_000);
+        for text in ["", "plain", "a \"quote\" \\ é 漢 🙂", &every, &long] {
             assert_eq!(json_bytes(text), serde_json::to_string(text).unwrap().len(), "{text:?}");
         }
     }
