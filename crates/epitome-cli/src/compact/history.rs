@@ -95,7 +95,7 @@ pub(crate) fn offline(
     request: &Request<'_>,
     count: &dyn Fn(&str) -> Tokens,
 ) -> Compacted {
-    compact::compact(path, messages, request, &mut PlainCheckpoint::new(path, count), count)
+    compact::compact(path, messages, request, &mut PlainCheckpoint::new(path, count), &count)
 }
 
 fn numbers_of(messages: &[Messages]) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! The account of a compaction: what it did in figures, and whether it is accepted.
 
-use super::budget::{BudgetModel, Measured};
+use super::budget::{BudgetModel, Measured, piece_tokens};
 use super::case::{Case, Decided, PLACE};
 use super::plan::{Plan, Planned};
 use super::report::{Decision, Report, Stretch};
@@ -8,7 +8,7 @@ use super::run::Compacted;
 use super::segment::{Compaction, Level, Segment};
 use super::settings::StrategyName;
 use super::strategies::layout::tokens;
-use super::view::{Piece, View, view};
+use super::view::ViewOutline;
 use crate::checkpoint::{Checkpoint, Drift, drift, merge};
 use crate::pressure::Trigger;
 use crate::units::Tokens;
@@ -44,7 +44,7 @@ impl Case<'_> {
 
     /// What a compaction comes to.
     pub(super) fn account(&self, compaction: &Compaction, notes: Vec<String>) -> Report {
-        let shown = view(compaction, self.path, self.messages, PLACE);
+        let shown = ViewOutline::of(compaction, self.path, PLACE);
         let after = Measured::of(&shown, self.path, self.messages, self.count);
         let segments = self.stretches(compaction, &shown);
         Report { segments, ..self.report(after, notes) }
@@ -53,9 +53,11 @@ impl Case<'_> {
     /// What a plan would come to.
     pub(super) fn preview(&self, decided: &Decided) -> Report {
         let Decided { plan, notes, verdict } = decided;
-        let (outline, _) = self.outline(plan);
-        let shown = view(&outline, self.path, self.messages, PLACE);
-        let mut report = self.report(self.most(plan), notes.clone());
+        let (outline, caps) = self.outline(plan);
+        let shown = ViewOutline::of(&outline, self.path, PLACE);
+        let mut most = Measured::of(&shown, self.path, self.messages, self.count);
+        most.summary += caps;
+        let mut report = self.report(most, notes.clone());
         report.segments = self.stretches(&outline, &shown);
         report.verdict = *verdict;
         for (stretch, part) in report.segments.iter_mut().zip(&plan.parts) {
@@ -69,7 +71,7 @@ impl Case<'_> {
     /// The report where everything stays as it is.
     pub(super) fn nothing(&self, reason: String, notes: Vec<String>) -> Report {
         let mut report = self.report(self.before, notes);
-        report.segments = self.stretches(&self.current, &self.shown);
+        report.segments = self.stretches(self.current, &self.shown);
         Report { decision: Decision::Nothing, reason, ..report }
     }
 
@@ -121,14 +123,14 @@ impl Case<'_> {
         }
     }
 
-    fn stretches(&self, compaction: &Compaction, shown: &View) -> Vec<Stretch> {
+    fn stretches(&self, compaction: &Compaction, shown: &ViewOutline<'_>) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> =
             compaction.segments.iter().map(|segment| self.stretch(segment)).collect();
         for piece in &shown.pieces {
-            let (Piece::Keep(at) | Piece::Edit(at, _)) = piece else { continue };
-            let number = stretches.partition_point(|stretch| stretch.range.end <= *at);
+            let Some(at) = piece.message() else { continue };
+            let number = stretches.partition_point(|stretch| stretch.range.end <= at);
             if let Some(stretch) = stretches.get_mut(number) {
-                stretch.tokens_after += Measured::piece(piece, self.path, self.count);
+                stretch.tokens_after += piece_tokens(piece, self.path, self.messages, self.count);
             }
         }
         stretches
@@ -139,7 +141,7 @@ impl Case<'_> {
         let (kind, level, tokens_after) = match segment {
             Segment::Verbatim { .. } => ("verbatim", None, Tokens::ZERO),
             Segment::Pruned { .. } => ("pruned", None, Tokens::ZERO),
-            Segment::Summary { text, level, .. } => ("summary", Some(*level), (self.count)(text)),
+            Segment::Summary { text, level, .. } => ("summary", Some(*level), self.count.text(text)),
             Segment::Omitted { .. } => ("omitted", None, Tokens::ZERO),
         };
         let tokens_before = tokens(self.path.get(range.clone()).unwrap_or_default());

@@ -2,7 +2,8 @@
 
 use super::plan::{Plan, Planned, SummaryTask};
 use super::segment::{Compaction, Segment};
-use crate::units::{Chars, Tokens};
+use crate::prune::Count;
+use crate::units::Chars;
 
 /// What is shown of a path of this many messages now: the compaction in force and everything after it.
 pub(super) fn current(previous: Option<&Compaction>, path: usize) -> Compaction {
@@ -19,7 +20,7 @@ pub(super) fn current(previous: Option<&Compaction>, path: usize) -> Compaction 
 
 /// Tells every summary of a plan what earlier summaries it replaces. One that would replace itself stays as it is:
 /// what is not written again cannot drift, and the provider's cache still knows it.
-pub(super) fn informed(plan: &mut Plan, previous: Option<&Compaction>, count: &dyn Fn(&str) -> Tokens) {
+pub(super) fn informed(plan: &mut Plan, previous: Option<&Compaction>, count: &dyn Count) {
     let Some(previous) = previous else { return };
     for part in &mut plan.parts {
         let Planned::Summary(task) = part else { continue };
@@ -29,13 +30,14 @@ pub(super) fn informed(plan: &mut Plan, previous: Option<&Compaction>, count: &d
     }
 }
 
-fn inform(task: &mut SummaryTask, previous: &Compaction, count: &dyn Fn(&str) -> Tokens) -> Option<Segment> {
+fn inform(task: &mut SummaryTask, previous: &Compaction, count: &dyn Count) -> Option<Segment> {
     let informed = SummaryTask::over(task.range.clone(), task.level, Some(previous), task.max_tokens);
     (task.previous, task.fresh) = (informed.previous, informed.fresh);
     let at = previous.segments.partition_point(|segment| segment.range().start < task.range.start);
     let standing = previous.segments.get(at)?;
     let Segment::Summary { range, text, level } = standing else { return None };
-    let fits = || count(text) <= task.max_tokens && task.max_chars.is_none_or(|most| Chars::of(text) <= most);
+    let fits =
+        || count.text(text) <= task.max_tokens && task.max_chars.is_none_or(|most| Chars::of(text) <= most);
     (*range == task.range && *level == task.level && fits()).then(|| standing.clone())
 }
 

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::cuts::leading;
 use super::settings::Settings as CompactSettings;
-use super::view::{Piece, View};
-use crate::message::{Block, BlockKind, Message};
+use super::view::{Piece, PieceOutline, ViewOutline};
+use crate::message::{BlockKind, Message};
 use crate::outline::Entry;
-use crate::prune::BlockEdit;
+use crate::prune::{BlockEdit, Count, PathSizes};
 use crate::settings::Settings;
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::turn::is_plain_user_message;
@@ -100,40 +100,31 @@ pub struct Measured {
 
 impl Measured {
     /// Measures a view, leading system messages of the path left out.
-    pub fn of(view: &View, path: &[Entry], messages: &[Message], count: &dyn Fn(&str) -> Tokens) -> Self {
+    pub(super) fn of(
+        view: &ViewOutline<'_>,
+        path: &[Entry],
+        messages: &[Message],
+        count: &dyn Count,
+    ) -> Self {
         let leading = leading(path);
         let plain = |entry: &Entry| is_plain_user_message(&entry.outline);
         let current = path.iter().rposition(plain).unwrap_or(leading);
         let mut measured = Self::default();
         if let Some(words) = &view.system {
-            measured.summary += count(words);
+            measured.summary += count.text(words);
         }
         for piece in &view.pieces {
-            let tokens = Self::piece(piece, path, count);
-            let at = match piece {
-                Piece::Keep(at) | Piece::Edit(at, _) => *at,
-                Piece::New(_) => {
-                    measured.summary += tokens;
-                    continue;
-                }
+            let tokens = piece_tokens(piece, path, messages, count);
+            let Some(at) = piece.message() else {
+                measured.summary += tokens;
+                continue;
             };
             let Some(entry) = path.get(at).filter(|_| at >= leading) else { continue };
-            let added = added(piece, entry, messages.get(at), tokens);
+            let added = if is_extended(piece) { tokens - entry.outline.tokens } else { Tokens::ZERO };
             measured.summary += added;
             *measured.part(entry, at > current) += tokens - added;
         }
         measured
-    }
-
-    /// The tokens of one message of a view.
-    pub(crate) fn piece(piece: &Piece, path: &[Entry], count: &dyn Fn(&str) -> Tokens) -> Tokens {
-        match piece {
-            Piece::Keep(at) => path.get(*at).map_or(Tokens::ZERO, |entry| entry.outline.tokens),
-            Piece::Edit(at, edits) => {
-                path.get(*at).map_or(Tokens::ZERO, |entry| edited_tokens(entry, edits, count))
-            }
-            Piece::New(message) => new_tokens(message, count),
-        }
     }
 
     /// The whole conversation.
@@ -150,30 +141,41 @@ impl Measured {
     }
 }
 
-// Words that were added to a message are the summary's: the text before them is as it was.
-fn added(piece: &Piece, entry: &Entry, message: Option<&Message>, tokens: Tokens) -> Tokens {
-    let (Piece::Edit(_, edits), Some(message)) = (piece, message) else { return Tokens::ZERO };
-    let merged = edits.iter().any(|(at, edit)| match (message.blocks.get(*at), edit) {
-        (Some(Block::Text(old)), BlockEdit::Text(new)) => new.starts_with(&old.text),
-        _ => false,
-    });
-    if merged { tokens - entry.outline.tokens } else { Tokens::ZERO }
+// Words at the end of a text are the summary's, where the text before them is as it was.
+fn is_extended(piece: &PieceOutline<'_>) -> bool {
+    matches!(piece, PieceOutline::Joined(_, marks, joined) if marks.iter().all(|marked| marked.block != joined.block))
 }
 
-fn edited_tokens(entry: &Entry, edits: &[(usize, BlockEdit)], count: &dyn Fn(&str) -> Tokens) -> Tokens {
-    let outline = &entry.outline;
-    let gone = edits.iter().filter_map(|(at, _)| outline.blocks.get(*at)).map(|block| block.tokens).sum();
-    let new = edits.iter().map(|(_, edit)| match edit {
-        BlockEdit::Text(text) => count(text),
-        BlockEdit::Remove => Tokens::ZERO,
-    });
-    outline.tokens - gone + new.sum()
-}
-
-fn new_tokens(message: &Message, count: &dyn Fn(&str) -> Tokens) -> Tokens {
-    let text = |block: &Block| match block {
-        Block::Text(text) => count(&text.text),
-        _ => Tokens::ZERO,
-    };
-    MESSAGE_OVERHEAD + message.blocks.iter().map(text).sum()
+/// The tokens of one message of a view.
+pub(super) fn piece_tokens(
+    piece: &PieceOutline<'_>,
+    path: &[Entry],
+    messages: &[Message],
+    count: &dyn Count,
+) -> Tokens {
+    let entry = piece.message().and_then(|at| path.get(at));
+    let whole = entry.map_or(Tokens::ZERO, |entry| entry.outline.tokens);
+    match piece {
+        PieceOutline::Keep(_) => whole,
+        PieceOutline::Marked(_, marks) => {
+            let sizes = PathSizes::new(messages, count);
+            marks.iter().fold(whole, |sum, marked| {
+                let Some(subject) = marked.subject(path) else { return sum };
+                sum - subject.outline.tokens + sizes.tokens(&subject, marked.mark)
+            })
+        }
+        PieceOutline::Joined(..) => {
+            // Words that are joined to a text are counted with it.
+            let Piece::Edit(_, edits) = piece.render(path, messages) else { return whole };
+            edits.iter().fold(whole, |sum, (block, edit)| {
+                let before = entry.and_then(|entry| entry.outline.blocks.get(*block));
+                let after = match edit {
+                    BlockEdit::Text(text) => count.text(text),
+                    BlockEdit::Remove => Tokens::ZERO,
+                };
+                sum - before.map_or(Tokens::ZERO, |block| block.tokens) + after
+            })
+        }
+        PieceOutline::New(_, words) => MESSAGE_OVERHEAD + count.text(words),
+    }
 }

@@ -1,6 +1,6 @@
 //! The decision: is a compaction due, what does the strategy want, does it fit, is anything new, does it pay.
 
-use super::backing::{current, informed, unchanged};
+use super::backing::{informed, unchanged};
 use super::bound;
 use super::budget::Measured;
 use super::cuts::{Cuts, leading};
@@ -13,13 +13,13 @@ use super::settings::{Fallback, StrategyName};
 use super::strategies::layout::{Layout, tokens};
 use super::strategies::{Backstop, chosen};
 use super::summarizer::LeadingSentences;
-use super::view::{SystemPlace, View, view};
+use super::view::{SystemPlace, ViewOutline};
 use super::worth;
 use crate::cost::Verdict;
 use crate::message::{Message, Role};
 use crate::outline::Entry;
 use crate::pressure::{Level, Occasion, Pressure, Trigger};
-use crate::prune::ThinkingRule;
+use crate::prune::{Count, ThinkingRule};
 use crate::units::Tokens;
 
 /// Summaries among the operator's instructions are counted as a message, which is the most they cost in any dialect.
@@ -33,11 +33,11 @@ pub(super) struct Case<'a> {
     pub(super) path: &'a [Entry],
     pub(super) messages: &'a [Message],
     pub(super) request: &'a Request<'a>,
-    pub(super) count: &'a dyn Fn(&str) -> Tokens,
+    pub(super) count: &'a dyn Count,
     pub(super) strategy: &'static str,
     /// What is shown now: the compaction in force, or everything as it was.
-    pub(super) current: Compaction,
-    pub(super) shown: View,
+    pub(super) current: &'a Compaction,
+    pub(super) shown: ViewOutline<'a>,
     pub(super) before: Measured,
     pub(super) fixed: Tokens,
     pub(super) pressure: Pressure,
@@ -65,10 +65,10 @@ impl<'a> Case<'a> {
         path: &'a [Entry],
         messages: &'a [Message],
         request: &'a Request<'a>,
-        count: &'a dyn Fn(&str) -> Tokens,
+        current: &'a Compaction,
+        count: &'a dyn Count,
     ) -> Self {
-        let current = current(request.previous, path.len());
-        let shown = view(&current, path, messages, PLACE);
+        let shown = ViewOutline::of(current, path, PLACE);
         let before = Measured::of(&shown, path, messages, count);
         let fixed = request.outside + tokens(path.get(..leading(path)).unwrap_or_default());
         let pressure = request.pressure(path, fixed + before.total());
@@ -214,7 +214,7 @@ impl<'a> Case<'a> {
             (plan, notes) = (fitted.plan, fitted.notes);
         }
         informed(&mut plan, self.request.previous, self.count);
-        if unchanged(&plan, &self.current) {
+        if unchanged(&plan, self.current) {
             return Err(NOTHING_NEW.to_owned());
         }
         let verdict = worth::verdict(self, &plan);
@@ -251,15 +251,6 @@ impl<'a> Case<'a> {
         (Compaction { segments, placement: plan.placement, wording: plan.wording.clone() }, caps)
     }
 
-    /// The most that a plan can come to.
-    pub(super) fn most(&self, plan: &Plan) -> Measured {
-        let (outline, caps) = self.outline(plan);
-        let shown = view(&outline, self.path, self.messages, PLACE);
-        let mut most = Measured::of(&shown, self.path, self.messages, self.count);
-        most.summary += caps;
-        most
-    }
-
     // The micro agent trims by message count whenever it does not compact.
     fn seeds_backstop(&self) -> Option<Plan> {
         if self.request.settings.compact.fallback == Fallback::Escalate {
@@ -279,7 +270,7 @@ impl<'a> Case<'a> {
                 let plan = self.seeds_backstop();
                 let plan =
                     plan.ok_or("the summary failed, and no message is beyond max_conversation_messages")?;
-                Ok(plan.run(self.messages, &mut LeadingSentences, self.count))
+                Ok(plan.run(self.messages, &mut LeadingSentences, &|text| self.count.text(text)))
             }
             name => Ok(as_the_seed(failed, name)),
         }

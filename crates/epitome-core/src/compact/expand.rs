@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::backing::current;
 use super::case::Case;
 use super::request::Request;
 use super::run::Compacted;
 use super::segment::Compaction;
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::units::Tokens;
+use crate::prune::Count;
 
 /// The compaction with the messages of these ranges shown as they were again, beside the summaries they are part of.
 ///
@@ -19,9 +20,10 @@ pub fn expand(
     request: &Request<'_>,
     compaction: &Compaction,
     ranges: &[Range<usize>],
-    count: &dyn Fn(&str) -> Tokens,
+    count: &dyn Count,
 ) -> Compacted {
-    let case = Case::new(path, messages, request, count);
+    let current = current(request.previous, path.len());
+    let case = Case::new(path, messages, request, &current, count);
     let show = |compaction: Compaction, range: &Range<usize>| compaction.revealed(path, range.clone());
     let expanded = ranges.iter().fold(compaction.clone(), show);
     let shown = ranges.iter().map(|range| match range.len() {

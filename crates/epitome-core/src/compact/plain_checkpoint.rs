@@ -4,25 +4,24 @@
 //! replies open with, files and failures come from the tool calls, the latest request stands as it was written.
 
 use super::segment::Level;
-use super::strategies::Count;
 use super::summarizer::{LeadingSentences, Summarizer, SummaryError, SummaryRequest, leading_sentence};
 use crate::artifacts::{self, Artifacts, Failed, Touched};
 use crate::checkpoint::{Checkpoint, Files, Item, Request, Source, merge};
 use crate::message::{Block, Message, Role};
 use crate::outline::Entry;
 use crate::turn::is_plain_user_message;
-use crate::units::Chars;
+use crate::units::{Chars, Tokens};
 
 /// Writes checkpoints from what messages say and tools did; summaries of other levels as [`LeadingSentences`] does.
 #[derive(Clone, Copy)]
 pub struct PlainCheckpoint<'a> {
     path: &'a [Entry],
-    count: Count<'a>,
+    count: &'a dyn Fn(&str) -> Tokens,
 }
 
 impl<'a> PlainCheckpoint<'a> {
     /// A summariser for this path.
-    pub fn new(path: &'a [Entry], count: Count<'a>) -> Self {
+    pub fn new(path: &'a [Entry], count: &'a dyn Fn(&str) -> Tokens) -> Self {
         Self { path, count }
     }
 

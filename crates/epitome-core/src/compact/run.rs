@@ -3,6 +3,7 @@
 //! The decision is a pure function of its arguments; only the summariser may be anything else. A dry run makes the
 //! same decision and has nothing written.
 
+use super::backing::current;
 use super::case::Case;
 use super::escalation::Escalation;
 use super::plain_checkpoint::PlainCheckpoint;
@@ -15,7 +16,7 @@ use super::summarizer::Summarizer;
 use crate::events;
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::units::Tokens;
+use crate::prune::Count;
 
 /// What came of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,18 +42,20 @@ pub fn compact(
     messages: &[Message],
     request: &Request<'_>,
     summarizer: &mut dyn Summarizer,
-    count: &dyn Fn(&str) -> Tokens,
+    count: &dyn Count,
 ) -> Compacted {
-    let case = Case::new(path, messages, request, count);
+    let current = current(request.previous, path.len());
+    let case = Case::new(path, messages, request, &current, count);
     let mut decided = match case.decide() {
         Ok(decided) => decided,
         Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
     };
     events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
     let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
-    let offline = PlainCheckpoint::new(path, count);
+    let count = |text: &str| count.text(text);
+    let offline = PlainCheckpoint::new(path, &count);
     let mut escalation = Escalation { summarizer, offline, fallback, mask_secrets, failures: Vec::new() };
-    let mut compaction = decided.plan.clone().run(messages, &mut escalation, count);
+    let mut compaction = decided.plan.clone().run(messages, &mut escalation, &count);
     for (first, error) in &escalation.failures {
         events::compaction_failed(error);
         decided.notes.push(format!("no summary from message {first} on: {error}"));
@@ -73,13 +76,9 @@ pub fn compact(
 }
 
 /// What [`compact`] would do, without having any summary written.
-pub fn dry_run(
-    path: &[Entry],
-    messages: &[Message],
-    request: &Request<'_>,
-    count: &dyn Fn(&str) -> Tokens,
-) -> Preview {
-    let case = Case::new(path, messages, request, count);
+pub fn dry_run(path: &[Entry], messages: &[Message], request: &Request<'_>, count: &dyn Count) -> Preview {
+    let current = current(request.previous, path.len());
+    let case = Case::new(path, messages, request, &current, count);
     match case.decide() {
         Ok(decided) => {
             let report = case.preview(&decided);

@@ -1,10 +1,10 @@
 //! Whether a plan pays for itself, where prices are known.
 
-use super::budget::Measured;
+use super::budget::{Measured, piece_tokens};
 use super::case::{Case, PLACE};
 use super::plan::{Plan, Planned};
 use super::strategies::layout::tokens;
-use super::view::{View, view};
+use super::view::ViewOutline;
 use crate::cost::{
     Change, Situation, SummaryCall, Tariff, Verdict, growth, remaining_turns, worth_compacting,
 };
@@ -35,7 +35,7 @@ pub(super) fn verdict(case: &Case<'_>, plan: &Plan) -> Option<Verdict> {
         hard: Some(case.pressure.marks.hard),
     };
     let (outline, caps) = case.outline(plan);
-    let after = view(&outline, case.path, case.messages, PLACE);
+    let after = ViewOutline::of(&outline, case.path, PLACE);
     let total = Measured::of(&after, case.path, case.messages, case.count).total() + caps;
     let change = Change {
         unchanged: case.request.outside + common_start(case, &after),
@@ -51,15 +51,15 @@ pub(super) fn verdict(case: &Case<'_>, plan: &Plan) -> Option<Verdict> {
 }
 
 // The tokens up to the first message that would be sent differently.
-fn common_start(case: &Case<'_>, after: &View) -> Tokens {
+fn common_start(case: &Case<'_>, after: &ViewOutline<'_>) -> Tokens {
     let pairs = case.shown.pieces.iter().zip(&after.pieces);
     let same = pairs.take_while(|(now, then)| now == then);
-    same.map(|(piece, _)| Measured::piece(piece, case.path, case.count)).sum()
+    same.map(|(piece, _)| piece_tokens(piece, case.path, case.messages, case.count)).sum()
 }
 
 // What the summariser reads for a part.
 fn read(case: &Case<'_>, part: &Planned) -> Tokens {
     let Planned::Summary(task) = part else { return Tokens::ZERO };
-    let previous: Tokens = task.previous.iter().map(|text| (case.count)(text)).sum();
+    let previous: Tokens = task.previous.iter().map(|text| case.count.text(text)).sum();
     previous + tokens(case.path.get(task.fresh.clone()).unwrap_or_default())
 }

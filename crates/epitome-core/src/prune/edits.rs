@@ -45,41 +45,58 @@ pub enum Change {
 pub fn edits<'t>(
     plan: &Plan,
     path: &[Entry],
-    text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
+    mut text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
 ) -> Vec<(usize, Change)> {
-    changes(&plan.marks, path, text)
+    let change = |(message, fate): (usize, Fate<'_>)| {
+        let edit = |marked: &Marked| edit(marked, path, || text(message, marked.block));
+        let change = match fate {
+            Fate::Marked(marks) => Change::Edit(marks.iter().filter_map(edit).collect()),
+            Fate::Dropped => Change::Drop,
+            Fate::Replaced => Change::Replace(Message::text(Role::Assistant, THINKING_REMOVED)),
+        };
+        (message, change)
+    };
+    fates(&plan.marks, path).map(change).collect()
+}
+
+/// What marks make of a message, before any of them is rendered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate<'m> {
+    /// It stays, under these marks.
+    Marked(&'m [Marked]),
+    /// It is left out, as it would be empty.
+    Dropped,
+    /// [`THINKING_REMOVED`] takes its place.
+    Replaced,
 }
 
 /// The messages that these marks change, ascending, and how.
-pub(crate) fn changes<'t>(
-    marks: &[Marked],
-    path: &[Entry],
-    mut text: impl FnMut(usize, usize) -> Option<Cow<'t, str>>,
-) -> Vec<(usize, Change)> {
+pub fn fates<'m>(marks: &'m [Marked], path: &[Entry]) -> impl Iterator<Item = (usize, Fate<'m>)> {
     let mut run = Run::default();
-    marks
-        .chunk_by(|left, right| left.message == right.message)
-        .filter_map(|marks| {
-            let message = marks.first()?.message;
-            let outline = &path.get(message)?.outline;
-            if is_only_thinking(outline) {
-                if !run.messages.contains(&message) {
-                    run = Run::around(path, message);
-                }
-                return Some((message, run.without(message, path)));
-            }
-            let edit = |marked: &Marked| {
-                if marked.mark == Mark::Remove {
-                    return Some((marked.block, BlockEdit::Remove));
-                }
-                let facts = TextFacts::of(outline.blocks.get(marked.block)?)?;
-                let text = text(message, marked.block)?;
-                let new = render(marked.mark, &text, &marked.speaker, &facts)?;
-                Some((marked.block, BlockEdit::Text(new)))
-            };
-            Some((message, Change::Edit(marks.iter().filter_map(edit).collect())))
-        })
-        .collect()
+    marks.chunk_by(|left, right| left.message == right.message).filter_map(move |marks| {
+        let message = marks.first()?.message;
+        if !is_only_thinking(&path.get(message)?.outline) {
+            return Some((message, Fate::Marked(marks)));
+        }
+        if !run.messages.contains(&message) {
+            run = Run::around(path, message);
+        }
+        Some((message, run.without(message, path)))
+    })
+}
+
+/// What a mark makes of its block, whose text is `text`; nothing where the block has no text to change.
+pub(crate) fn edit<'t>(
+    marked: &Marked,
+    path: &[Entry],
+    text: impl FnOnce() -> Option<Cow<'t, str>>,
+) -> Option<(usize, BlockEdit)> {
+    if marked.mark == Mark::Remove {
+        return Some((marked.block, BlockEdit::Remove));
+    }
+    let facts = TextFacts::of(path.get(marked.message)?.outline.blocks.get(marked.block)?)?;
+    let new = render(marked.mark, &text()?, &marked.speaker, &facts)?;
+    Some((marked.block, BlockEdit::Text(new)))
 }
 
 // A run of assistant messages, one of which would be left empty.
@@ -102,14 +119,14 @@ impl Run {
 
     // All thinking goes at once, so every message of nothing else is left out. But a run that has nothing
     // else keeps one message between its two neighbours, who would otherwise speak twice in a row.
-    fn without(&self, message: usize, path: &[Entry]) -> Change {
+    fn without(&self, message: usize, path: &[Entry]) -> Fate<'static> {
         let before = path.get(..self.messages.start).unwrap_or_default();
         let spoken = |entry: &Entry| !matches!(entry.outline.role, Role::System | Role::Developer);
         let separates = before.iter().any(spoken) && self.messages.end < path.len();
         if !self.speaks_on && separates && message == self.messages.start {
-            Change::Replace(Message::text(Role::Assistant, THINKING_REMOVED))
+            Fate::Replaced
         } else {
-            Change::Drop
+            Fate::Dropped
         }
     }
 }

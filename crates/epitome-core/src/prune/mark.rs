@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::outline::BlockOutline;
+use crate::outline::{BlockOutline, Entry};
 use crate::units::{Chars, Tokens};
 
 /// What becomes of a block.
@@ -59,6 +59,14 @@ pub struct Marked {
     pub rule: Rule,
     /// Whose text it is: the tool's name, or the speaker's role.
     pub speaker: String,
+}
+
+impl Marked {
+    /// The block that it is on.
+    pub fn subject<'a>(&'a self, path: &'a [Entry]) -> Option<Subject<'a>> {
+        let outline = path.get(self.message)?.outline.blocks.get(self.block)?;
+        Some(Subject { message: self.message, block: self.block, speaker: &self.speaker, outline })
+    }
 }
 
 /// What something costs: in tokens, and in bytes on the wire.

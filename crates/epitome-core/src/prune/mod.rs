@@ -8,6 +8,7 @@
 //! is pruned further as its original would have been, so pruning twice is pruning once.
 
 mod candidates;
+mod count;
 mod edits;
 mod error_tail;
 mod facts;
@@ -19,10 +20,12 @@ mod render;
 mod rules;
 mod settings;
 
+pub use count::Count;
+pub(crate) use count::PathSizes;
 pub use edits::{
-    BlockEdit, CACHE_CONTROL, Change, THINKING_REMOVED, apply, edits, moved_breakpoint, text_of,
+    BlockEdit, CACHE_CONTROL, Change, Fate, THINKING_REMOVED, apply, edits, fates, moved_breakpoint, text_of,
 };
-pub(crate) use edits::{changes, edited};
+pub(crate) use edits::{edit, edited};
 pub(crate) use error_tail::telling_line;
 pub use error_tail::{LONGEST_ERROR_TAIL, Outcome};
 pub use facts::{TextFacts, read_text};

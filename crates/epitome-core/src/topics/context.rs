@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use crate::compact::strategies::Count;
 use crate::compact::{Compaction, Level, Piece, Segment, SystemPlace, view, view_tokens};
 use crate::message::{Message, Role};
 use crate::outline::Entry;
@@ -51,7 +50,12 @@ pub struct CompressedContext {
 
 impl CompressedContext {
     /// What a compaction sends of a path.
-    pub fn of(compaction: &Compaction, path: &[Entry], messages: &[Message], count: Count<'_>) -> Self {
+    pub fn of(
+        compaction: &Compaction,
+        path: &[Entry],
+        messages: &[Message],
+        count: &dyn Fn(&str) -> Tokens,
+    ) -> Self {
         let mut topics = Vec::new();
         let mut bulks = Vec::new();
         for segment in &compaction.segments {

@@ -84,7 +84,7 @@ pub(crate) fn checkpoint(goal: &str) -> String {
 }
 
 pub(crate) fn run(messages: &[Message], request: &Request<'_>, summarizer: &mut dyn Summarizer) -> Compacted {
-    compact(&path(messages), messages, request, summarizer, &|text| counter().text(text))
+    compact(&path(messages), messages, request, summarizer, &|text: &str| counter().text(text))
 }
 
 /// A compaction that somebody asks for.

@@ -2,6 +2,7 @@
 
 use super::super::view::{OMITTED, Wording};
 use super::draft::{Draft, Fate, Summary, Zone};
+use crate::prune::Count;
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::units::Tokens;
 
@@ -44,10 +45,10 @@ pub(super) struct Words {
 }
 
 impl Words {
-    pub(super) fn of(wording: &Wording, count: &dyn Fn(&str) -> Tokens) -> Self {
-        let omitted = count(OMITTED);
-        let acknowledgement = count(&wording.acknowledgement).max(omitted);
-        Self { around: count(&wording.around("")) + JOINT, acknowledgement, omitted }
+    pub(super) fn of(wording: &Wording, count: &dyn Count) -> Self {
+        let omitted = count.text(OMITTED);
+        let acknowledgement = count.text(&wording.acknowledgement).max(omitted);
+        Self { around: count.text(&wording.around("")) + JOINT, acknowledgement, omitted }
     }
 
     // A stretch of which nothing is shown: what is said in its place, and between it and its neighbours.

@@ -247,7 +247,7 @@ impl<'g> Draft<'g> {
     fn wanted(&self, part: &Planned) -> Tokens {
         match part {
             Planned::Summary(task) => task.max_tokens,
-            Planned::Segment(Segment::Summary { text, .. }) => (self.ground.count)(text),
+            Planned::Segment(Segment::Summary { text, .. }) => self.ground.count.text(text),
             Planned::Segment(_) => Tokens::ZERO,
         }
     }

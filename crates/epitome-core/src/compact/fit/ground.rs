@@ -7,7 +7,7 @@ use super::super::plan::Limits;
 use super::super::segment::Compaction;
 use crate::message::Message;
 use crate::outline::{Entry, Outline};
-use crate::prune::{self, Mark, THINKING_REMOVED, TextFacts, is_only_thinking};
+use crate::prune::{Count, Mark, PathSizes, Subject, THINKING_REMOVED, is_only_thinking};
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::turn::is_plain_user_message;
 use crate::units::Tokens;
@@ -22,7 +22,7 @@ pub(super) struct Ground<'g> {
     pub(super) messages: &'g [Message],
     pub(super) budget: Tokens,
     pub(super) previous: Option<&'g Compaction>,
-    pub(super) count: &'g dyn Fn(&str) -> Tokens,
+    pub(super) count: &'g dyn Count,
     pub(super) cuts: Cuts,
     /// What must be kept beside the leading system messages, in order.
     pub(super) pinned: Vec<Range<usize>>,
@@ -34,7 +34,7 @@ impl<'g> Ground<'g> {
         path: &'g [Entry],
         messages: &'g [Message],
         limits: &Limits<'g>,
-        count: &'g dyn Fn(&str) -> Tokens,
+        count: &'g dyn Count,
     ) -> Self {
         let cuts = Cuts::of(path);
         let pinned = behind_leading(&cuts, limits.pins);
@@ -70,14 +70,8 @@ impl<'g> Ground<'g> {
             return Tokens::ZERO;
         };
         let Some((mark, speaker)) = mark else { return outline.tokens };
-        if mark == Mark::Remove {
-            return Tokens::ZERO;
-        }
-        let rendered = self.messages.get(message).and_then(|message| {
-            let text = prune::text_of(message.blocks.get(block)?)?;
-            prune::render(mark, &text, speaker, &TextFacts::of(outline)?)
-        });
-        rendered.map_or(outline.tokens, |text| (self.count)(&text))
+        let subject = Subject { message, block, speaker, outline };
+        PathSizes::new(self.messages, self.count).tokens(&subject, mark)
     }
 }
 

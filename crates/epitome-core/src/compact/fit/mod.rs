@@ -17,6 +17,7 @@ mod shorten;
 use super::plan::{Limits, Plan};
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::units::Tokens;
 use bound::Caps;
 use draft::Draft;
@@ -43,7 +44,7 @@ pub fn plan_tokens(
     path: &[Entry],
     messages: &[Message],
     limits: &Limits<'_>,
-    count: &dyn Fn(&str) -> Tokens,
+    count: &dyn Count,
 ) -> Tokens {
     let ground = Ground::of(path, messages, limits, count);
     Draft::of(plan, &ground).bound(Caps::Wanted)
@@ -57,7 +58,7 @@ pub fn fit(
     path: &[Entry],
     messages: &[Message],
     limits: &Limits<'_>,
-    count: &dyn Fn(&str) -> Tokens,
+    count: &dyn Count,
 ) -> Fitted {
     let ground = Ground::of(path, messages, limits, count);
     let draft = Draft::of(&plan, &ground);

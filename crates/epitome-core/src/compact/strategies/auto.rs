@@ -1,15 +1,16 @@
 //! `auto`: prune first, and a checkpoint where that is not enough.
 
 use super::prune::{Effect, NOTHING_STALE};
-use super::{Checkpoint, Count, Prune};
+use super::{Checkpoint, Prune};
 use crate::compact::budget::Measured;
 use crate::compact::cuts::leading;
 use crate::compact::plan::{Limits, Outcome, Plan, Planned, Strategy};
 use crate::compact::segment::Compaction;
 use crate::compact::settings::StrategyName;
-use crate::compact::view::{SystemPlace, view};
+use crate::compact::view::{SystemPlace, ViewOutline};
 use crate::message::{BlockKind, Message, Role};
 use crate::outline::{BlockOutline, Entry};
+use crate::prune::Count;
 use crate::settings::Settings;
 use crate::units::Tokens;
 
@@ -19,12 +20,12 @@ pub struct Auto<'a> {
     settings: &'a Settings,
     prune: Prune<'a>,
     checkpoint: Checkpoint<'a>,
-    count: Count<'a>,
+    count: &'a dyn Count,
 }
 
 impl<'a> Auto<'a> {
     /// The strategy under these settings.
-    pub fn new(settings: &'a Settings, count: Count<'a>) -> Self {
+    pub fn new(settings: &'a Settings, count: &'a dyn Count) -> Self {
         Self {
             settings,
             prune: Prune::new(settings, count),
@@ -56,8 +57,8 @@ impl<'a> Auto<'a> {
         let Plan { placement, wording, .. } = plan;
         let compaction =
             Compaction { segments: segments.collect(), placement: *placement, wording: wording.clone() };
-        let view = view(&compaction, path, messages, SystemPlace::Message(Role::System));
-        Measured::of(&view, path, messages, self.count).total() <= limits.budget
+        let shown = ViewOutline::of(&compaction, path, SystemPlace::Message(Role::System));
+        Measured::of(&shown, path, messages, self.count).total() <= limits.budget
     }
 }
 

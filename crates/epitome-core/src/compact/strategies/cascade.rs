@@ -6,13 +6,13 @@
 
 use std::ops::Range;
 
-use super::Count;
 use super::layout::{Cap, Layout, tokens};
 use crate::adaptive::cascade::{self, Existing, GROUP, Rewritten};
 use crate::compact::cuts::Cuts;
 use crate::compact::segment::{Compaction, Level, Segment};
 use crate::compact::settings::Settings;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::units::Tokens;
 
 /// A summary of one stretch is this part of what it covers.
@@ -23,7 +23,7 @@ pub(super) struct Old<'a> {
     pub(super) path: &'a [Entry],
     pub(super) cuts: &'a Cuts,
     pub(super) previous: Option<&'a Compaction>,
-    pub(super) count: Count<'a>,
+    pub(super) count: &'a dyn Count,
 }
 
 /// A stretch of the path that has a summary, or is to have one.
@@ -88,7 +88,7 @@ impl Old<'_> {
             if range.start != at || range.end > run.end {
                 break;
             }
-            stretches.push(Stretch { range: range.clone(), written: Some((self.count)(text)) });
+            stretches.push(Stretch { range: range.clone(), written: Some(self.count.text(text)) });
             at = range.end;
         }
         let mut held = Tokens::ZERO;

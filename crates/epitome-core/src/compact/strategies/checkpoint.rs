@@ -1,6 +1,5 @@
 //! `checkpoint`: a structured checkpoint, and the recent tokens as they were, pruned where stale (spec 008.1 v4).
 
-use super::Count;
 use super::cascade::Old;
 use super::layout::{Layout, tokens};
 use super::{cut, recent, room};
@@ -10,6 +9,7 @@ use crate::compact::segment::Level;
 use crate::compact::settings::{KeepBy, StrategyName};
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::settings::Settings;
 use crate::units::Tokens;
 
@@ -17,12 +17,12 @@ use crate::units::Tokens;
 #[derive(Clone, Copy)]
 pub struct Checkpoint<'a> {
     settings: &'a Settings,
-    count: Count<'a>,
+    count: &'a dyn Count,
 }
 
 impl<'a> Checkpoint<'a> {
     /// The strategy under these settings.
-    pub fn new(settings: &'a Settings, count: Count<'a>) -> Self {
+    pub fn new(settings: &'a Settings, count: &'a dyn Count) -> Self {
         Self { settings, count }
     }
 

@@ -32,16 +32,13 @@ pub use rolling::Rolling;
 use super::plan::Strategy;
 use super::settings::StrategyName;
 use super::tiered::Tiered;
+use crate::prune::Count;
 use crate::settings::Settings;
-use crate::units::Tokens;
-
-/// Counts the tokens of a text.
-pub type Count<'a> = &'a dyn Fn(&str) -> Tokens;
 
 /// The strategy that the settings name.
 ///
 /// `seals` is where somebody sealed a topic: how many messages there were then.
-pub fn chosen<'a>(settings: &'a Settings, seals: &[usize], count: Count<'a>) -> Box<dyn Strategy + 'a> {
+pub fn chosen<'a>(settings: &'a Settings, seals: &[usize], count: &'a dyn Count) -> Box<dyn Strategy + 'a> {
     match effective(settings) {
         StrategyName::None => Box::new(Backstop::new(settings)),
         StrategyName::Prune => Box::new(Prune::new(settings, count)),
@@ -53,7 +50,7 @@ pub fn chosen<'a>(settings: &'a Settings, seals: &[usize], count: Count<'a>) -> 
     }
 }
 
-fn tiered<'a>(settings: &Settings, seals: &[usize], count: Count<'a>) -> Tiered<'a> {
+fn tiered<'a>(settings: &Settings, seals: &[usize], count: &'a dyn Count) -> Tiered<'a> {
     let mut topics = settings.topics.clone();
     if let Some(most) = settings.prune.max_message_chars {
         topics.max_message_chars = most;

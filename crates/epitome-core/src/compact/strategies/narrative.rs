@@ -1,7 +1,6 @@
 //! `narrative`: the first request stays, a summary of the middle stands behind it, the last so many messages stay
 //! (C# micro agent).
 
-use super::Count;
 use super::layout::Layout;
 use super::{cut, recent, room};
 use crate::compact::cuts::{Cuts, protected_tail};
@@ -10,6 +9,7 @@ use crate::compact::segment::Level;
 use crate::compact::settings::StrategyName;
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::settings::Settings;
 use crate::turn::is_plain_user_message;
 
@@ -20,12 +20,12 @@ const LEAST_ZONE: usize = 2;
 #[derive(Clone, Copy)]
 pub struct Narrative<'a> {
     settings: &'a Settings,
-    count: Count<'a>,
+    count: &'a dyn Count,
 }
 
 impl<'a> Narrative<'a> {
     /// The strategy under these settings.
-    pub fn new(settings: &'a Settings, count: Count<'a>) -> Self {
+    pub fn new(settings: &'a Settings, count: &'a dyn Count) -> Self {
         Self { settings, count }
     }
 }

@@ -1,6 +1,5 @@
 //! `prune`: stale tool results are trimmed and cleared; all else stays.
 
-use super::Count;
 use super::layout::Layout;
 use super::recent;
 use crate::compact::cuts::Cuts;
@@ -8,18 +7,19 @@ use crate::compact::plan::{Limits, Outcome, Plan, Strategy};
 use crate::compact::settings::StrategyName;
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::settings::Settings;
 
 /// Trims and clears stale tool results.
 #[derive(Clone, Copy)]
 pub struct Prune<'a> {
     settings: &'a Settings,
-    count: Count<'a>,
+    count: &'a dyn Count,
 }
 
 impl<'a> Prune<'a> {
     /// The strategy under these settings.
-    pub fn new(settings: &'a Settings, count: Count<'a>) -> Self {
+    pub fn new(settings: &'a Settings, count: &'a dyn Count) -> Self {
         Self { settings, count }
     }
 

@@ -1,11 +1,10 @@
 //! What is pruned in the part of a path that is shown.
 
-use super::Count;
 use crate::compact::plan::Limits;
 use crate::compact::segment::Segment;
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::prune::{self, Budget, Mark, Marked, MessageSizes, Size, ThinkingRule};
+use crate::prune::{self, Budget, Count, Mark, Marked, PathSizes, Size, ThinkingRule};
 use crate::settings::Settings;
 use crate::units::Tokens;
 
@@ -18,10 +17,10 @@ pub(crate) fn marks(
     from: usize,
     limits: &Limits<'_>,
     settings: &Settings,
-    count: Count<'_>,
+    count: &dyn Count,
 ) -> Vec<Marked> {
     let shown = path.get(from..).unwrap_or_default();
-    let mut sizes = MessageSizes::new(messages.get(from..).unwrap_or_default(), count);
+    let mut sizes = PathSizes::new(messages, count).behind(from);
     let tokens = (limits.budget < Tokens(u64::MAX)).then_some(limits.budget);
     let budget = Budget { tokens, bytes: None, fixed: Size::default() };
     let plan = prune::plan(shown, &settings.prune, budget, &mut sizes, ThinkingRule::Free);

@@ -1,6 +1,5 @@
 //! `rolling`: one summary that rolls on, and the last so many messages as they were (spec 008.1, first draft).
 
-use super::Count;
 use super::cascade::Old;
 use super::layout::Layout;
 use super::{cut, recent, room};
@@ -10,18 +9,19 @@ use crate::compact::segment::Level;
 use crate::compact::settings::StrategyName;
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::settings::Settings;
 
 /// Summarises everything but the last `recency_window` messages.
 #[derive(Clone, Copy)]
 pub struct Rolling<'a> {
     settings: &'a Settings,
-    count: Count<'a>,
+    count: &'a dyn Count,
 }
 
 impl<'a> Rolling<'a> {
     /// The strategy under these settings.
-    pub fn new(settings: &'a Settings, count: Count<'a>) -> Self {
+    pub fn new(settings: &'a Settings, count: &'a dyn Count) -> Self {
         Self { settings, count }
     }
 }

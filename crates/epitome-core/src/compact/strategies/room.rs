@@ -1,6 +1,5 @@
 //! How much room there is for summaries, and how much of it the words around them take.
 
-use super::Count;
 use super::layout::{Cap, tokens};
 use crate::adaptive::{self, retention};
 use crate::compact::cuts::leading;
@@ -9,6 +8,7 @@ use crate::compact::settings::{Settings, SummaryLength};
 use crate::compact::view::Placement;
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Count;
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::units::Tokens;
 
@@ -32,12 +32,12 @@ pub(crate) fn summary_cap(settings: &Settings, limits: &Limits<'_>, covered: &[E
 }
 
 /// The tokens of the words around a summary, and of the messages they make.
-pub(crate) fn words(settings: &Settings, count: Count<'_>) -> Tokens {
-    let around = MESSAGE_OVERHEAD + count(&settings.wording().around(""));
+pub(crate) fn words(settings: &Settings, count: &dyn Count) -> Tokens {
+    let around = MESSAGE_OVERHEAD + count.text(&settings.wording().around(""));
     match settings.placement {
         Placement::System => around,
         Placement::Pair | Placement::FirstUser => {
-            around + MESSAGE_OVERHEAD + count(&settings.acknowledgement)
+            around + MESSAGE_OVERHEAD + count.text(&settings.acknowledgement)
         }
     }
 }

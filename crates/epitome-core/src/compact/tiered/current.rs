@@ -4,11 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::compact::cuts::Cuts;
-use crate::compact::strategies::Count;
 use crate::compact::{Planned, Segment};
 use crate::message::{BlockKind, Message};
 use crate::outline::{BlockOutline, Entry};
-use crate::prune::{Mark, Marked, MessageSizes, PrunedForm, Rule, Sizes, Subject};
+use crate::prune::{Count, Mark, Marked, PathSizes, PrunedForm, Rule};
 use crate::turn::ToolNames;
 use crate::units::{Chars, Tokens};
 
@@ -16,7 +15,7 @@ use crate::units::{Chars, Tokens};
 pub(super) struct Shown<'a> {
     path: &'a [Entry],
     messages: &'a [Message],
-    count: Count<'a>,
+    count: &'a dyn Count,
     names: ToolNames<'a>,
     range: Range<usize>,
     /// What each message of `range` costs.
@@ -31,7 +30,7 @@ impl<'a> Shown<'a> {
     pub(super) fn new(
         path: &'a [Entry],
         messages: &'a [Message],
-        count: Count<'a>,
+        count: &'a dyn Count,
         range: Range<usize>,
         earlier: impl Iterator<Item = &'a Marked>,
     ) -> Self {
@@ -80,21 +79,14 @@ impl<'a> Shown<'a> {
 
     // Takes a mark if it makes its block smaller.
     fn put(&mut self, marked: Marked) {
-        let Some(entry) = self.path.get(marked.message) else { return };
-        let Some(outline) = entry.outline.blocks.get(marked.block) else { return };
-        let after = if marked.mark == Mark::Remove {
-            Tokens::ZERO
-        } else {
-            let subject =
-                Subject { message: marked.message, block: marked.block, speaker: &marked.speaker, outline };
-            let mut sizes = MessageSizes::new(self.messages, self.count);
-            sizes.after(&subject, marked.mark).tokens
-        };
+        let Some(subject) = marked.subject(self.path) else { return };
+        let (before, after) =
+            (subject.outline.tokens, PathSizes::new(self.messages, self.count).tokens(&subject, marked.mark));
         let Some(cost) = self.costs.get_mut(marked.message - self.range.start) else { return };
-        if after >= outline.tokens {
+        if after >= before {
             return;
         }
-        *cost = *cost - (outline.tokens - after);
+        *cost = *cost - (before - after);
         self.marks.insert((marked.message, marked.block), marked);
         self.changed = true;
     }

@@ -17,11 +17,10 @@ use self::history::{Allocation, Effect, Piece};
 use super::cuts::Cuts;
 use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
 use super::segment::{Compaction, Segment};
-use super::strategies::Count;
 use super::view::{OMITTED, Placement, Wording};
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::prune::Marked;
+use crate::prune::{Count, Marked};
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::topics::{LEAST_SUMMARY, TopicSettings, boundaries_after, seal_above};
 use crate::turn::is_plain_user_message;
@@ -52,12 +51,12 @@ pub struct Tiered<'a> {
     /// The words around summaries.
     pub wording: Wording,
     /// Counts a text as the path was counted.
-    pub count: Count<'a>,
+    pub count: &'a dyn Count,
 }
 
 impl<'a> Tiered<'a> {
     /// The strategy with these numbers.
-    pub fn new(settings: TopicSettings, count: Count<'a>) -> Self {
+    pub fn new(settings: TopicSettings, count: &'a dyn Count) -> Self {
         Self {
             settings,
             due: Due::default(),
@@ -83,7 +82,7 @@ impl<'a> Tiered<'a> {
     fn words(&self) -> Tokens {
         let Wording { acknowledgement, .. } = &self.wording;
         let texts =
-            [self.wording.around("").as_str(), acknowledgement, OMITTED].map(|text| (self.count)(text));
+            [self.wording.around("").as_str(), acknowledgement, OMITTED].map(|text| self.count.text(text));
         texts.into_iter().map(|tokens| tokens + MESSAGE_OVERHEAD + Tokens(1)).sum()
     }
 }
@@ -299,7 +298,7 @@ impl<'a> Planning<'a> {
             let range = segment.range().start.max(self.cuts.leading())..segment.range().end;
             match segment {
                 Segment::Summary { text, level, .. } if !touched(&range, &kept) => {
-                    pieces.push(Piece::text(range, text.clone(), *level, (self.tiered.count)(text)));
+                    pieces.push(Piece::text(range, text.clone(), *level, self.tiered.count.text(text)));
                 }
                 Segment::Omitted { .. } => pieces.extend(without(range, &kept).map(Piece::dropped)),
                 _ => pieces.extend(without(range, &kept).map(messages)),
