@@ -9,7 +9,7 @@ use epitome_core::prune::{
     Mark, Size, Subject, TextFacts, field_bytes, json_bytes, moved_breakpoint, render, text_of,
 };
 use epitome_core::tokens::{ContentCache, Counter};
-use epitome_core::{ContentHash, Outline};
+use epitome_core::{ContentHash, Outline, Tokens};
 
 use crate::body::Body;
 use crate::dialect::Dialect;
@@ -95,18 +95,31 @@ pub struct Sketches {
     counter: Counter,
     messages: Mutex<ContentCache<Arc<Sketch>>>,
     runs: Mutex<ContentCache<Arc<[Arc<Sketch>]>>>,
+    texts: Mutex<ContentCache<Tokens>>,
 }
 
 impl Sketches {
-    /// Remembers at most `capacity` messages, counted by `counter`, and as many in runs.
+    /// Remembers at most `capacity` messages, counted by `counter`, as many in runs, and the counts of as many texts.
     pub fn new(counter: Counter, capacity: usize) -> Self {
         let messages = Mutex::new(ContentCache::new(capacity));
-        Self { counter, messages, runs: Mutex::new(ContentCache::new(capacity / RUN)) }
+        let runs = Mutex::new(ContentCache::new(capacity / RUN));
+        Self { counter, messages, runs, texts: Mutex::new(ContentCache::new(capacity)) }
     }
 
     /// What counts the messages.
     pub fn counter(&self) -> &Counter {
         &self.counter
+    }
+
+    /// The tokens of a text that is no message: a summary, or the words around it.
+    pub fn text(&self, text: &str) -> Tokens {
+        let hash = ContentHash::of(text.as_bytes());
+        if let Some(known) = locked(&self.texts).get(&hash) {
+            return known;
+        }
+        let tokens = self.counter.text(text);
+        locked(&self.texts).insert(hash, tokens);
+        tokens
     }
 
     /// The sketches of a body's messages, in order.

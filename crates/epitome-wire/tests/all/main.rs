@@ -13,6 +13,7 @@ mod files_real;
 mod files_rewrite;
 mod files_show;
 mod hostile;
+mod known;
 mod notation;
 mod prune;
 mod real;

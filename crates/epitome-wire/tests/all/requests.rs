@@ -24,20 +24,20 @@ fn by_length() -> Counter {
 }
 
 /// A body of these messages, without any space.
-fn body_text(dialect: Dialect, messages: &[Message]) -> String {
+pub(crate) fn body_text(dialect: Dialect, messages: &[Message]) -> String {
     let list: Vec<_> =
         messages.iter().flat_map(|message| encode_message(dialect, message).unwrap()).collect();
     let field = if dialect == Dialect::Responses { "input" } else { "messages" };
     format!(r#"{{"{field}":[{}],"model":"m"}}"#, list.join(","))
 }
 
-fn messages_of(dialect: Dialect, text: &str) -> Vec<Message> {
+pub(crate) fn messages_of(dialect: Dialect, text: &str) -> Vec<Message> {
     let body = Body::scan(dialect, text).unwrap();
     (0..body.messages().len()).map(|index| decode_message(dialect, body.message(index)).unwrap().0).collect()
 }
 
 // Results long enough to be worth pruning, with thinking before them.
-fn lengthened(dialect: Dialect, conversation: Conversation) -> Vec<Message> {
+pub(crate) fn lengthened(dialect: Dialect, conversation: Conversation) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for (number, mut message) in conversation.messages.into_iter().enumerate() {
         for block in &mut message.blocks {
