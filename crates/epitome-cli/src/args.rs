@@ -1,6 +1,7 @@
 //! The command line: names, defaults and the help that teaches them.
 
 mod compact;
+mod eval;
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use epitome_core::compact::Preset;
 use epitome_wire::files::Format;
 
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
+pub(crate) use self::eval::{Eval, EvalFidelity, EvalRepeat, EvalTokens};
 
 /// Keeps LLM agents inside their context window and loses nothing.
 #[derive(Parser)]
@@ -114,51 +116,6 @@ pub(crate) struct Count {
     #[arg(long)]
     pub(crate) text: bool,
     /// Print JSON, one object a line.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// What can be measured.
-#[derive(Subcommand)]
-pub(crate) enum Eval {
-    Tokens(EvalTokens),
-    Fidelity(EvalFidelity),
-}
-
-/// Measure what a compacted context still holds when the agent comes to need it.
-///
-/// Each conversation is cut at 40, 60 and 80 % of its messages, and the part before the cut is compacted to the budget.
-/// Asked for is what the agent itself goes on to write behind the cut, although nothing behind the cut gave it back first:
-///
-///   items        paths, identifiers, ids, numbers, dates, URLs that it uses
-///   pairs        two of them used together, still within three lines of each other
-///   runs         eight tokens in a row that it types again in tool calls
-///   constraints  sentences in which the user said what must or must not be done (all of them)
-///
-/// A figure is the mean over conversations of the share that was still there, with its 95 % interval. All four count at
-/// once: a bag of words keeps every item and no run.
-#[derive(Args)]
-pub(crate) struct EvalFidelity {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Tokens the part before the cut should fit in, leading system messages not counted.
-    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
-    pub(crate) budget: Tokens,
-    /// What to compare: strategies and presets of compact, and the baselines keep-last, mask, head-tail, random, index and
-    /// words (a control: every word once, whatever the budget) [default: auto and all baselines].
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    pub(crate) strategies: Vec<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Replay sessions that carry real usage and compare the token estimates with it.
-#[derive(Args)]
-pub(crate) struct EvalTokens {
-    #[command(flatten)]
-    pub(crate) input: Input,
-    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -2,6 +2,7 @@
 
 mod contender;
 mod fidelity;
+mod repeat;
 mod tokens;
 
 use crate::args::Eval;
@@ -12,5 +13,6 @@ pub(crate) fn run(what: &Eval, settings: &Settings) -> anyhow::Result<()> {
     match what {
         Eval::Tokens(arguments) => tokens::run(arguments, settings),
         Eval::Fidelity(arguments) => fidelity::run(arguments, settings),
+        Eval::Repeat(arguments) => repeat::run(arguments, settings),
     }
 }

@@ -32,11 +32,7 @@ pub(super) fn compact(
     let (path, messages, numbers) = (session.path(main), session.messages(main), transcript.path(main));
     let mut values = settings.values.clone();
     values.compact.strategy = strategy;
-    let is_body = matches!(transcript.format, Format::Anthropic | Format::Chat | Format::Responses);
-    // Files of sessions hold no system prompt that a summary could stand in.
-    if values.compact.placement == Placement::System && !is_body {
-        values.compact.placement = Placement::Pair;
-    }
+    settle(&mut values, transcript);
     let pins = numbers_of(&arguments.pin);
     // A file that was compacted before holds its summary as a message.
     let previous = compact::in_force(&path, &messages, &values);
@@ -73,9 +69,20 @@ pub(super) fn compact(
     match arguments.show {
         Some(Show::Checkpoint) => Ok(summaries(&compaction)),
         Some(Show::View) => Ok(readable(&view, &messages)),
-        None if is_body => in_body(transcript, &view),
+        None if is_body(transcript) => in_body(transcript, &view),
         None => transcript.show(&numbers, &view),
     }
+}
+
+/// Changes what a file of this kind cannot hold: files of sessions have no system prompt that a summary could stand in.
+pub(crate) fn settle(values: &mut Values, transcript: &Transcript) {
+    if values.compact.placement == Placement::System && !is_body(transcript) {
+        values.compact.placement = Placement::Pair;
+    }
+}
+
+fn is_body(transcript: &Transcript) -> bool {
+    matches!(transcript.format, Format::Anthropic | Format::Chat | Format::Responses)
 }
 
 /// What is asked of a session under these settings, before anything is said of budgets and pins.

@@ -1,10 +1,12 @@
 //! `epitome eval fidelity`: what a compacted context still holds when the agent comes to need it.
 
 use std::io::Write;
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
-use epitome_core::fidelity::{Interval, Reading, SHARES, Scores, Tally, cuts};
-use epitome_core::{Entry, Role, Tokens};
+use epitome_core::fidelity::{Interval, Lost, Reading, SHARES, Scores, Tally, conversation_tokens, cuts};
+use epitome_core::{Entry, Message, Tokens};
 use serde::Serialize;
 
 use super::contender::Contender;
@@ -15,12 +17,18 @@ use crate::print::{Align, Table, grouped, plural, say_damage};
 use crate::session::Session;
 use crate::settings::Settings;
 
-/// What one contender made of one conversation, over its cuts.
-#[derive(Clone, Copy, Default)]
-struct Result {
+/// What one contender made of the part before one cut.
+struct Answer {
     scores: Scores,
     tokens: Tokens,
-    contexts: usize,
+    lost: Option<Lost>,
+}
+
+/// What was found out about one conversation.
+struct Examined {
+    session: String,
+    /// The cuts whose part before them exceeds the budget, each with the answers of all contenders.
+    cuts: Vec<(usize, Vec<Answer>)>,
 }
 
 #[derive(Serialize)]
@@ -29,6 +37,8 @@ struct Report {
     conversations: usize,
     cuts: [f64; 3],
     strategies: Vec<Row>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<LostAt>,
 }
 
 #[derive(Serialize)]
@@ -36,6 +46,8 @@ struct Row {
     strategy: String,
     /// Tokens of a context, on average.
     tokens: u64,
+    /// Tokens of the largest context.
+    most_tokens: u64,
     items: Column,
     pairs: Column,
     runs: Column,
@@ -51,27 +63,38 @@ struct Column {
     total: Tally,
 }
 
+/// What a strategy lost at one cut.
+#[derive(Serialize)]
+struct LostAt {
+    session: String,
+    message: usize,
+    strategy: String,
+    #[serde(flatten)]
+    lost: Lost,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &EvalFidelity, settings: &Settings) -> anyhow::Result<()> {
     let contenders = Contender::all(&arguments.strategies, settings)?;
     let sources = input::sources(&arguments.input)?;
     let work = |path: &Path, transcript| {
         let session = Session::new(path, transcript, None, settings);
-        Ok((examined(&session, &contenders, arguments.budget), session.name.clone(), session.damaged()))
+        Ok((examined(&session, &contenders, arguments), session.damaged()))
     };
-    let mut results: Vec<Vec<Result>> = Vec::new();
+    let mut all: Vec<Examined> = Vec::new();
     let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
-        if let Item::Session((examined, name, damaged)) = item {
-            say_damage(&name, &damaged);
-            results.extend(examined);
+        if let Item::Session((examined, damaged)) = item {
+            say_damage(&examined.session, &damaged);
+            all.push(examined);
         }
         Ok(())
     });
-    if results.is_empty() {
+    all.retain(|examined| !examined.cuts.is_empty());
+    if all.is_empty() {
         outcome?;
         return Err(failure("no conversation has a part that exceeds the budget", "try a smaller --budget"));
     }
-    let report = report(&contenders, &results, arguments.budget);
+    let report = report(&contenders, all, arguments.budget);
     let mut out = anstream::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -82,53 +105,98 @@ pub(crate) fn run(arguments: &EvalFidelity, settings: &Settings) -> anyhow::Resu
     outcome
 }
 
-// What each contender makes of a conversation; nothing where it cannot be cut.
-fn examined(session: &Session, contenders: &[Contender], budget: Tokens) -> Option<Vec<Result>> {
-    let main = session.main()?;
+fn examined(session: &Session, contenders: &[Contender], arguments: &EvalFidelity) -> Examined {
+    let name = session.name.clone();
+    let Some(main) = session.main() else { return Examined { session: name, cuts: Vec::new() } };
     let (path, messages) = (session.path(main), session.messages(main));
     let reading = Reading::of(session.transcript.system.as_ref(), &messages);
-    let mut results = vec![Result::default(); contenders.len()];
-    for cut in &cuts(&path) {
-        let (path, messages) = (path.get(..*cut)?, messages.get(..*cut)?);
-        // Of a part that fits nothing is lost, whoever compacts it.
-        if conversation_tokens(path) <= budget {
-            continue;
-        }
-        let exam = reading.exam(*cut);
-        for (result, contender) in results.iter_mut().zip(contenders) {
-            let context = contender.context(session, path, messages, budget);
-            result.scores += exam.score(&context);
-            result.tokens += context.tokens;
-            result.contexts += 1;
+    let part = |cut: usize| (path.get(..cut).unwrap_or_default(), messages.get(..cut).unwrap_or_default());
+    let mut cuts = cuts(&path);
+    // Of a part that fits nothing is lost, whoever compacts it.
+    cuts.retain(|cut| conversation_tokens(part(*cut).0) > arguments.budget);
+    // A file may hold all conversations, and files are what is worked on at once; so cuts are, too.
+    let answers = thread::scope(|scope| {
+        let (reading, contenders) = (&reading, contenders);
+        let begun: Vec<_> = cuts
+            .into_iter()
+            .map(|cut| {
+                let part = part(cut);
+                (cut, scope.spawn(move || answers(session, reading, (cut, part), contenders, arguments)))
+            })
+            .collect();
+        let done = |(cut, thread): (usize, thread::ScopedJoinHandle<'_, Vec<Answer>>)| {
+            (cut, thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+        };
+        begun.into_iter().map(done).collect()
+    });
+    Examined { session: name, cuts: answers }
+}
+
+fn answers(
+    session: &Session,
+    reading: &Reading,
+    (cut, part): (usize, (&[Entry], &[Message])),
+    contenders: &[Contender],
+    arguments: &EvalFidelity,
+) -> Vec<Answer> {
+    let exam = reading.exam(cut);
+    let answer = |contender: &Contender| {
+        let context = contender.context(session, part, arguments.budget);
+        let lost = arguments.lost.then(|| exam.lost(&context));
+        Answer { scores: exam.score(&context), tokens: context.tokens, lost }
+    };
+    contenders.iter().map(answer).collect()
+}
+
+fn report(contenders: &[Contender], mut all: Vec<Examined>, budget: Tokens) -> Report {
+    let strategies = contenders.iter().enumerate().map(|(at, contender)| row(contender, at, &all)).collect();
+    let mut lost = Vec::new();
+    for Examined { session, cuts } in &mut all {
+        for (cut, answers) in cuts {
+            for (answer, contender) in answers.iter_mut().zip(contenders) {
+                let at = |lost| LostAt {
+                    session: session.clone(),
+                    message: *cut,
+                    strategy: contender.name().to_owned(),
+                    lost,
+                };
+                lost.extend(answer.lost.take().map(at));
+            }
         }
     }
-    results.iter().any(|result| result.contexts > 0).then_some(results)
+    Report { budget, conversations: all.len(), cuts: SHARES, strategies, lost }
 }
 
-fn conversation_tokens(path: &[Entry]) -> Tokens {
-    let of_operator = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);
-    path.iter().skip_while(of_operator).map(|entry| entry.outline.tokens).sum()
-}
-
-fn report(contenders: &[Contender], results: &[Vec<Result>], budget: Tokens) -> Report {
-    let row = |(at, contender): (usize, &Contender)| {
-        let results: Vec<Result> = results.iter().filter_map(|results| results.get(at).copied()).collect();
-        let contexts: usize = results.iter().map(|result| result.contexts).sum();
-        let tokens: Tokens = results.iter().map(|result| result.tokens).sum();
-        let [items, pairs, runs, constraints] = [0, 1, 2, 3].map(|number| column(&results, number));
-        let tokens = tokens.0.checked_div(contexts as u64).unwrap_or(0);
-        Row { strategy: contender.name.clone(), tokens, items, pairs, runs, constraints }
+fn row(contender: &Contender, at: usize, all: &[Examined]) -> Row {
+    let answers =
+        || all.iter().flat_map(|examined| &examined.cuts).filter_map(|(_, answers)| answers.get(at));
+    let sizes: Vec<u64> = answers().map(|answer| answer.tokens.0).collect();
+    let total = |examined: &Examined| {
+        let mut scores = Scores::default();
+        examined
+            .cuts
+            .iter()
+            .filter_map(|(_, answers)| answers.get(at))
+            .for_each(|answer| scores += answer.scores);
+        scores
     };
-    let strategies = contenders.iter().enumerate().map(row).collect();
-    Report { budget, conversations: results.len(), cuts: SHARES, strategies }
-}
-
-fn column(results: &[Result], number: usize) -> Column {
-    let tallies = || results.iter().filter_map(|result| result.scores.columns().get(number).copied());
-    let shares: Vec<f64> = tallies().filter_map(|tally| tally.share()).collect();
-    let mut total = Tally::default();
-    tallies().for_each(|tally| total += tally);
-    Column { interval: Interval::of(&shares), total }
+    let scores: Vec<Scores> = all.iter().map(total).collect();
+    let column = |number: usize| {
+        let tallies = || scores.iter().filter_map(|scores| scores.columns().get(number).copied());
+        let shares: Vec<f64> = tallies().filter_map(|tally| tally.share()).collect();
+        let mut total = Tally::default();
+        tallies().for_each(|tally| total += tally);
+        Column { interval: Interval::of(&shares), total }
+    };
+    Row {
+        strategy: contender.name().to_owned(),
+        tokens: sizes.iter().sum::<u64>().checked_div(sizes.len() as u64).unwrap_or(0),
+        most_tokens: sizes.iter().copied().max().unwrap_or(0),
+        items: column(0),
+        pairs: column(1),
+        runs: column(2),
+        constraints: column(3),
+    }
 }
 
 fn printed(report: &Report) -> String {
@@ -136,27 +204,32 @@ fn printed(report: &Report) -> String {
     let mut table = Table::new(&[
         ("strategy", left),
         ("tokens", right),
+        ("most", right),
         ("items", left),
         ("pairs", left),
         ("runs", left),
         ("constraints", left),
     ]);
     for row in &report.strategies {
+        let sizes = [grouped(row.tokens), grouped(row.most_tokens)];
         let columns = [row.items, row.pairs, row.runs, row.constraints].map(cell);
-        table.row([row.strategy.clone(), grouped(row.tokens)].into_iter().chain(columns));
+        table.row([row.strategy.clone()].into_iter().chain(sizes).chain(columns));
     }
-    let asked = report.strategies.first().map(|row| {
-        let [items, pairs, runs, constraints] =
-            [row.items, row.pairs, row.runs, row.constraints].map(|column| column.total.asked);
-        format!("{items} items, {pairs} pairs, {runs} runs, {constraints} constraints")
+    let asked = report.strategies.first().map_or([0; 4], |row| {
+        [row.items, row.pairs, row.runs, row.constraints].map(|column| column.total.asked as u64)
     });
-    format!(
-        "{}\n  {} cut at 40, 60 and 80 %, budget {} tokens; asked for: {}.\n  Mean share over conversations [95 % interval].\n",
-        table.render(),
+    let [items, pairs, runs, constraints] = asked.map(grouped);
+    let mut out = table.render();
+    out.push_str(&format!(
+        "\n  {} cut at 40, 60 and 80 %, where the part before the cut exceeds {} tokens.\n",
         plural(report.conversations, "conversation"),
         grouped(report.budget.0),
-        asked.unwrap_or_default(),
-    )
+    ));
+    out.push_str(&format!(
+        "  Asked for: {items} items, {pairs} pairs, {runs} runs, {constraints} constraints. Mean share over conversations [95 % interval].\n"
+    ));
+    report.lost.iter().for_each(|lost| out.push_str(&listed(lost)));
+    out
 }
 
 fn cell(column: Column) -> String {
@@ -164,4 +237,15 @@ fn cell(column: Column) -> String {
         Some(Interval { mean, low, high, .. }) => format!("{mean:.2} [{low:.2}–{high:.2}]"),
         None => "–".to_owned(),
     }
+}
+
+fn listed(at: &LostAt) -> String {
+    let mut out = format!("\n  {} before message {}, lost by {}:\n", at.session, at.message, at.strategy);
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let items = at.lost.items.iter().map(|item| format!("    item        {}\n", one_line(item)));
+    let pairs = at.lost.pairs.iter().map(|(left, right)| format!("    pair        {left} · {right}\n"));
+    let runs = at.lost.runs.iter().map(|run| format!("    run         {}\n", one_line(run)));
+    let constraints = at.lost.constraints.iter().map(|sentence| format!("    constraint  {sentence}\n"));
+    out.extend(items.chain(pairs).chain(runs).chain(constraints));
+    out
 }

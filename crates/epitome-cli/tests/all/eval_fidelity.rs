@@ -1,4 +1,4 @@
-//! `epitome eval fidelity`.
+//! `epitome eval fidelity` and `epitome eval repeat`.
 
 use serde_json::json;
 
@@ -52,6 +52,44 @@ fn strategies_stand_beside_baselines() {
     for expected in ["nous", "rolling", "mask", "1 conversation cut"] {
         assert!(table.text().contains(expected), "{}", table.text());
     }
+}
+
+#[test]
+fn what_was_lost_can_be_listed() {
+    let arguments = ["eval", "fidelity", "--budget", "600", "--strategies", "keep-last", "--lost"];
+    let listed = epitome_with(session().as_bytes(), &[&arguments[..], &["-"]].concat());
+    for expected in ["lost by keep-last:", "item        config_value_0", "constraint  You must never edit"] {
+        assert!(listed.text().contains(expected), "{}", listed.text());
+    }
+    let json = epitome_with(session().as_bytes(), &[&arguments[..], &["--json", "-"]].concat()).json();
+    let row = &json["strategies"][0];
+    let missed = row["items"]["asked"].as_u64().unwrap() - row["items"]["kept"].as_u64().unwrap();
+    let lost: usize =
+        json["lost"].as_array().unwrap().iter().map(|at| at["items"].as_array().unwrap().len()).sum();
+    assert!(missed > 0);
+    assert_eq!(lost as u64, missed);
+}
+
+#[test]
+fn ten_compactions_in_a_row_are_measured() {
+    let arguments = ["eval", "repeat", "--budget", "600", "--strategy", "auto"];
+    let report = epitome_with(session().as_bytes(), &[&arguments[..], &["--json", "-"]].concat()).json();
+    let rounds = report["rounds"].as_array().unwrap();
+    assert_eq!((rounds.len(), &report["conversations"], &report["too_short"]), (10, &json!(1), &json!(0)));
+    for round in rounds {
+        assert!(round["tokens"].as_u64().unwrap() <= 600, "{round}");
+        for column in ["constraints", "goal", "items", "items_of_first", "held"] {
+            assert!(round[column].is_number(), "{column} of {round}");
+        }
+    }
+    assert_eq!(rounds[0]["items_of_first"].as_f64(), Some(1.0));
+    let table = epitome_with(session().as_bytes(), &[&arguments[..], &["-"]].concat());
+    assert!(table.text().contains("1 conversation compacted ten times with auto"), "{}", table.text());
+    let short = epitome(&["eval", "repeat", "--budget", "1M", &example()]);
+    assert_eq!(short.code, 1);
+    assert!(short.stderr.contains("no session is compacted ten times"), "{}", short.stderr);
+    let baseline = epitome(&["eval", "repeat", "--budget", "600", "--strategy", "mask", &example()]);
+    assert_eq!(baseline.code, 2);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub struct Context {
 impl Context {
     /// The context that these messages make, with these words among the operator's.
     pub fn of(system: Option<&str>, messages: &[Message], tokens: Tokens) -> Self {
-        let said = messages.iter().flat_map(texts).map(|(_, text)| text.into_owned());
+        let said = messages.iter().flat_map(texts).map(|said| said.text.into_owned());
         Self { texts: system.map(str::to_owned).into_iter().chain(said).collect(), tokens }
     }
 }

@@ -1,194 +1,131 @@
 //! The questions that a cut asks, and how a context answers them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::constraints::normalized;
+use serde::Serialize;
+
 use super::context::Context;
-use super::finder::Finder;
-use super::lexer::{Token, lex, lines};
+use super::finder::{Finder, Places};
+use super::lexer::{lex, lines};
 use super::reading::{Passage, Reading};
-use super::runs::runs;
+use super::runs::{self, runs};
 use super::score::{Scores, Tally};
-use super::texts::Voice;
-
-/// How many lines apart two items may be to stand together.
-const NEAR: usize = 3;
-/// How many items further on in a text an item is still paired with.
-const REACH: usize = 16;
+use super::sentences::normalized;
+use super::uses::{NEAR, Uses};
 
 /// What the agent goes on to use of the part before a cut, although nothing behind the cut gave it back first.
 #[derive(Clone, Debug)]
 pub struct Exam {
-    finder: Finder,
-    items: Vec<usize>,
-    pairs: Vec<(usize, usize)>,
-    runs: Vec<u64>,
+    uses: Uses,
+    runs: Vec<(u64, String)>,
     constraints: Vec<String>,
+}
+
+/// What a context does not hold of what is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// Single items.
+    pub items: Vec<String>,
+    /// Two items that stood together.
+    pub pairs: Vec<(String, String)>,
+    /// Eight tokens in a row.
+    pub runs: Vec<String>,
+    /// The user's sentences.
+    pub constraints: Vec<String>,
 }
 
 impl Reading {
     /// The questions that a cut before this message asks.
     pub fn exam(&self, cut: usize) -> Exam {
         let (before, after) = self.parted(cut);
-        let uses = Uses::of(&self.system, before, after);
-        let mut seen = HashSet::new();
-        let constraints = before.iter().flatten().flat_map(|passage| &passage.constraints);
-        let constraints = constraints.filter(|sentence| seen.insert(sentence.as_str())).cloned().collect();
-        let (items, pairs) = uses.items_and_pairs(after);
-        Exam { items, pairs, runs: asked_runs(&self.system, before, after), constraints, finder: uses.finder }
+        Exam {
+            uses: Uses::of(&self.system, before, after),
+            runs: runs::asked(&self.system, before, after),
+            constraints: self.constraints(cut),
+        }
     }
 }
 
 impl Exam {
-    /// What a context still holds of what is asked for.
+    /// How much a context holds of what is asked for.
     pub fn score(&self, context: &Context) -> Scores {
+        let seen = Seen::of(context, &self.uses.finder);
+        Scores {
+            items: Tally::of(&self.uses.items, |(item, _)| seen.has_item(*item)),
+            pairs: Tally::of(&self.uses.pairs, |pair| seen.has_pair(*pair)),
+            runs: Tally::of(&self.runs, |(run, _)| seen.runs.contains(run)),
+            constraints: Tally::of(&self.constraints, |sentence| seen.says(sentence)),
+        }
+    }
+
+    /// The items asked for that stand in these passages.
+    pub(super) fn known_in<'p>(&self, passages: impl Iterator<Item = &'p Passage>) -> Finder {
+        let mut places = self.uses.finder.places();
+        passages.for_each(|passage| places.note(&self.uses.finder, &passage.tokens));
+        let known = self.uses.items.iter().filter(|(item, _)| !places.of(*item).is_empty());
+        let mut finder = Finder::default();
+        for (_, words) in known {
+            finder.insert(&lex(words, 0));
+        }
+        finder
+    }
+
+    /// What a context does not hold of what is asked for.
+    pub fn lost(&self, context: &Context) -> Lost {
+        let Uses { items, pairs, finder } = &self.uses;
+        let seen = Seen::of(context, finder);
+        let mut names = vec![""; finder.len()];
+        for (item, words) in items {
+            if let Some(name) = names.get_mut(*item) {
+                *name = words;
+            }
+        }
+        let name = |item: usize| names.get(item).copied().unwrap_or_default().to_owned();
+        let lost_items = items.iter().filter(|(item, _)| !seen.has_item(*item));
+        let lost_pairs = pairs.iter().filter(|pair| !seen.has_pair(**pair));
+        let lost_runs = self.runs.iter().filter(|(run, _)| !seen.runs.contains(run));
+        let lost_constraints = self.constraints.iter().filter(|sentence| !seen.says(sentence));
+        Lost {
+            items: lost_items.map(|(item, _)| name(*item)).collect(),
+            pairs: lost_pairs.map(|(left, right)| (name(*left), name(*right))).collect(),
+            runs: lost_runs.map(|(_, words)| words.clone()).collect(),
+            constraints: lost_constraints.cloned().collect(),
+        }
+    }
+}
+
+/// A context made ready for questions.
+pub(super) struct Seen {
+    places: Places,
+    runs: HashSet<u64>,
+    /// The texts with single spaces, a line each.
+    plain: String,
+}
+
+impl Seen {
+    pub(super) fn of(context: &Context, finder: &Finder) -> Self {
+        let mut seen = Self { places: finder.places(), runs: HashSet::new(), plain: String::new() };
         let mut line = 0;
-        let mut places = vec![Vec::new(); self.finder.len()];
-        let mut present = HashSet::new();
-        let mut plain = String::new();
         for text in &context.texts {
             let tokens = lex(text, line);
             line += lines(text);
-            note(&self.finder, &tokens, &mut places);
-            present.extend(runs(&tokens));
-            plain.push_str(&normalized(text));
-            plain.push('\n');
+            seen.places.note(finder, &tokens);
+            seen.runs.extend(runs(&tokens).map(|(_, run)| run));
+            seen.plain.push_str(&normalized(text));
+            seen.plain.push('\n');
         }
-        let at = |item: &usize| places.get(*item).map_or(&[][..], Vec::as_slice);
-        Scores {
-            items: Tally::of(&self.items, |item| !at(item).is_empty()),
-            pairs: Tally::of(&self.pairs, |(left, right)| are_near(at(left), at(right))),
-            runs: Tally::of(&self.runs, |run| present.contains(run)),
-            constraints: Tally::of(&self.constraints, |sentence| plain.contains(sentence.as_str())),
-        }
-    }
-}
-
-/// The items that the agent uses behind a cut, and what is known of them.
-struct Uses {
-    finder: Finder,
-    /// Where they stand before the cut, by lines.
-    before: Vec<Vec<usize>>,
-    /// Whether the operator's words hold them.
-    standing: Vec<Vec<usize>>,
-}
-
-impl Uses {
-    fn of(system: &[Passage], before: &[Vec<Passage>], after: &[Vec<Passage>]) -> Self {
-        let mut finder = Finder::default();
-        for passage in after.iter().flatten() {
-            for item in passage.items.iter().filter_map(|item| passage.tokens.get(item.clone())) {
-                finder.insert(item);
-            }
-        }
-        let mut uses =
-            Self { before: vec![Vec::new(); finder.len()], standing: vec![Vec::new(); finder.len()], finder };
-        before.iter().flatten().for_each(|passage| note(&uses.finder, &passage.tokens, &mut uses.before));
-        system.iter().for_each(|passage| note(&uses.finder, &passage.tokens, &mut uses.standing));
-        uses
+        seen
     }
 
-    fn items_and_pairs(&self, after: &[Vec<Passage>]) -> (Vec<usize>, Vec<(usize, usize)>) {
-        let known =
-            |places: &[Vec<usize>], item: usize| places.get(item).is_some_and(|lines| !lines.is_empty());
-        // What an item must not be to be asked for: unknown before the cut, the operator's, or given back.
-        let mut settled: Vec<bool> = (0..self.finder.len())
-            .map(|item| !known(&self.before, item) || known(&self.standing, item))
-            .collect();
-        let (mut items, mut pairs) = (HashMap::new(), HashMap::new());
-        for passage in after.iter().flatten() {
-            if passage.is_supplied() {
-                self.finder.find(&passage.tokens, |item, _| {
-                    if let Some(settled) = settled.get_mut(item) {
-                        *settled = true;
-                    }
-                });
-                continue;
-            }
-            let used = self.used(passage, &settled);
-            for (at, (item, line)) in used.iter().enumerate() {
-                let order = items.len();
-                items.entry(*item).or_insert(order);
-                for (other, other_line) in used.iter().skip(at + 1).take(REACH) {
-                    let pair = (*item.min(other), *item.max(other));
-                    if pair.0 != pair.1 && other_line - line <= NEAR && self.stood_together(pair) {
-                        let order = pairs.len();
-                        pairs.entry(pair).or_insert(order);
-                    }
-                }
-            }
-        }
-        (in_order(items), in_order(pairs))
+    pub(super) fn has_item(&self, item: usize) -> bool {
+        !self.places.of(item).is_empty()
     }
 
-    // The items of a passage that only the part before the cut can have told the agent, with their lines.
-    fn used(&self, passage: &Passage, settled: &[bool]) -> Vec<(usize, usize)> {
-        let place = |item: &std::ops::Range<usize>| {
-            let tokens = passage.tokens.get(item.clone())?;
-            let number = self.finder.number(tokens)?;
-            let open = settled.get(number) == Some(&false);
-            open.then_some((number, tokens.first()?.line))
-        };
-        passage.items.iter().filter_map(place).collect()
+    fn has_pair(&self, pair: (usize, usize)) -> bool {
+        self.places.together(pair, NEAR)
     }
 
-    fn stood_together(&self, (left, right): (usize, usize)) -> bool {
-        let at = |item: usize| self.before.get(item).map_or(&[][..], Vec::as_slice);
-        are_near(at(left), at(right))
+    pub(super) fn says(&self, sentence: &str) -> bool {
+        self.plain.contains(sentence)
     }
-}
-
-fn in_order<T: Ord>(numbered: HashMap<T, usize>) -> Vec<T> {
-    let mut all: Vec<(usize, T)> = numbered.into_iter().map(|(thing, order)| (order, thing)).collect();
-    all.sort_unstable();
-    all.into_iter().map(|(_, thing)| thing).collect()
-}
-
-fn note(finder: &Finder, tokens: &[Token], places: &mut [Vec<usize>]) {
-    finder.find(tokens, |item, line| {
-        if let Some(lines) = places.get_mut(item).filter(|lines| lines.last() != Some(&line)) {
-            lines.push(line);
-        }
-    });
-}
-
-/// Whether any two of these ascending lines are near each other.
-fn are_near(left: &[usize], right: &[usize]) -> bool {
-    let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
-    while let (Some(one), Some(other)) = (left.peek(), right.peek()) {
-        if one.abs_diff(**other) <= NEAR {
-            return true;
-        }
-        if one < other {
-            left.next()
-        } else {
-            right.next()
-        };
-    }
-    false
-}
-
-// The runs that the agent types into calls behind the cut and can only know from before it.
-fn asked_runs(system: &[Passage], before: &[Vec<Passage>], after: &[Vec<Passage>]) -> Vec<u64> {
-    let typed: HashSet<u64> =
-        of_voice(after, Voice::Call).flat_map(|passage| runs(&passage.tokens)).collect();
-    let known = before.iter().flatten().flat_map(|passage| runs(&passage.tokens));
-    let mut open: HashSet<u64> = known.filter(|run| typed.contains(run)).collect();
-    for run in system.iter().flat_map(|passage| runs(&passage.tokens)) {
-        open.remove(&run);
-    }
-    let mut asked = Vec::new();
-    for passage in after.iter().flatten() {
-        let found = runs(&passage.tokens).filter(|run| open.remove(run));
-        match passage.voice {
-            Voice::Call => asked.extend(found),
-            _ if passage.is_supplied() => found.for_each(drop),
-            _ => {}
-        }
-    }
-    asked
-}
-
-fn of_voice(messages: &[Vec<Passage>], voice: Voice) -> impl Iterator<Item = &Passage> {
-    messages.iter().flatten().filter(move |passage| passage.voice == voice)
 }

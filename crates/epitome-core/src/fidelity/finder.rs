@@ -47,6 +47,11 @@ impl Finder {
         self.items
     }
 
+    /// No item anywhere yet.
+    pub(super) fn places(&self) -> Places {
+        Places { lines: vec![Vec::new(); self.items] }
+    }
+
     /// Calls `each` with every item in a text and the line it stands on.
     ///
     /// Tokens are whole words, so an item is found between the borders of words only; inside it nothing may be spaced.
@@ -64,5 +69,44 @@ impl Finder {
                 }
             }
         }
+    }
+}
+
+/// Where items stand, by their numbers in a finder.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// The lines of each item, ascending.
+    lines: Vec<Vec<usize>>,
+}
+
+impl Places {
+    /// Takes note of the items in a text that stands behind those noted before.
+    pub(super) fn note(&mut self, finder: &Finder, tokens: &[Token]) {
+        finder.find(tokens, |item, line| {
+            if let Some(lines) = self.lines.get_mut(item).filter(|lines| lines.last() != Some(&line)) {
+                lines.push(line);
+            }
+        });
+    }
+
+    /// The lines on which an item stands.
+    pub(super) fn of(&self, item: usize) -> &[usize] {
+        self.lines.get(item).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether two items stand within so many lines of each other anywhere.
+    pub(super) fn together(&self, (left, right): (usize, usize), near: usize) -> bool {
+        let (mut left, mut right) = (self.of(left).iter().peekable(), self.of(right).iter().peekable());
+        while let (Some(one), Some(other)) = (left.peek(), right.peek()) {
+            if one.abs_diff(**other) <= near {
+                return true;
+            }
+            if one < other {
+                left.next()
+            } else {
+                right.next()
+            };
+        }
+        false
     }
 }

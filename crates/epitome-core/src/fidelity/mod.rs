@@ -16,7 +16,6 @@
 //! by themselves.
 
 mod baselines;
-mod constraints;
 mod context;
 mod cuts;
 mod exam;
@@ -24,15 +23,19 @@ mod finder;
 mod items;
 mod lexer;
 mod reading;
+mod repeat;
 mod runs;
 mod score;
+mod sentences;
 mod statistics;
 mod texts;
+mod uses;
 
 pub use baselines::Baseline;
 pub use context::Context;
-pub use cuts::{SHARES, cuts};
-pub use exam::Exam;
+pub use cuts::{SHARES, conversation_tokens, cuts};
+pub use exam::{Exam, Lost};
 pub use reading::Reading;
+pub use repeat::{Compact, Growing, Knows, ROUNDS, Round};
 pub use score::{Scores, Tally};
 pub use statistics::Interval;

@@ -45,9 +45,6 @@ pub struct Scores {
 }
 
 impl Scores {
-    /// The names of the columns, in order.
-    pub const COLUMNS: [&'static str; 4] = ["items", "pairs", "runs", "constraints"];
-
     /// The columns, in order.
     pub fn columns(&self) -> [Tally; 4] {
         [self.items, self.pairs, self.runs, self.constraints]

@@ -23,11 +23,12 @@ pub struct Interval {
 impl Interval {
     /// The mean of these values with its bootstrap percentile interval; nothing where there is no value.
     pub fn of(values: &[f64]) -> Option<Self> {
-        let mean = mean(values.iter().copied(), values.len())?;
+        let mean = average(values)?;
         let mut random = Random::new(START);
+        let mut drawn = values.to_vec();
         let draw = |_| {
-            let drawn = (0..values.len()).filter_map(|_| values.get(random.below(values.len())).copied());
-            crate::fidelity::statistics::mean(drawn.collect::<Vec<_>>().into_iter(), values.len())
+            drawn.fill_with(|| values.get(random.below(values.len())).copied().unwrap_or(mean));
+            average(&drawn)
         };
         let mut means: Vec<f64> = (0..DRAWS).filter_map(draw).collect();
         means.sort_unstable_by(f64::total_cmp);
@@ -36,8 +37,8 @@ impl Interval {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>, count: usize) -> Option<f64> {
-    (count > 0).then(|| values.sum::<f64>() / count as f64)
+fn average(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// SplitMix64: a generator whose numbers are the same on every machine.

@@ -20,6 +20,7 @@ mod conversations;
 mod cost;
 mod cuts;
 mod fidelity;
+mod fidelity_properties;
 mod fit;
 mod friday;
 mod friday_tiers;

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use super::mask::masked;
 use super::material::{Material, Output};
-use crate::fidelity::constraints::constraints;
 use crate::fidelity::context::Context;
 use crate::fidelity::items::items;
-use crate::fidelity::texts::{Voice, texts};
+use crate::fidelity::sentences::constraints;
+use crate::fidelity::texts::{Said, Voice, texts};
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::units::Tokens;
 
@@ -27,7 +27,7 @@ fn list(material: &Material<'_>, room: Tokens) -> String {
     let (mut sentences, mut names) = (Vec::new(), Vec::new());
     let first = material.atoms.first().map_or(0, |atom| atom.start);
     for message in material.messages.iter().skip(first).rev() {
-        for (voice, text) in texts(message) {
+        for Said { voice, text, .. } in texts(message) {
             if voice == Voice::User {
                 sentences.extend(constraints(&text));
             }

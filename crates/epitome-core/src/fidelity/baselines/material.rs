@@ -6,7 +6,7 @@ use crate::compact::Cuts;
 use crate::fidelity::context::Context;
 use crate::fidelity::texts::texts;
 use crate::message::{Block, BlockKind, Message};
-use crate::outline::Entry;
+use crate::outline::{BlockOutline, Entry};
 use crate::turn::is_plain_user_message;
 use crate::units::Tokens;
 
@@ -58,36 +58,38 @@ impl<'a> Material<'a> {
 
     fn tokens(&self, atom: &Range<usize>, output: Output) -> Tokens {
         let entries = self.path.get(atom.clone()).unwrap_or_default();
-        let message = |entry: &Entry| match output {
-            Output::Shown => entry.outline.tokens,
-            Output::Masked => {
-                let results =
-                    || entry.outline.blocks.iter().filter(|block| block.kind == BlockKind::ToolResult);
-                let masked = results().map(|_| self.placeholder).sum::<Tokens>();
-                entry.outline.tokens - results().map(|block| block.tokens).sum() + masked
-            }
+        let masked = |entry: &Entry| {
+            let larger = entry.outline.blocks.iter().filter(|block| self.is_maskable(block));
+            larger.map(|block| block.tokens - self.placeholder).sum()
         };
-        entries.iter().map(message).sum()
+        let tokens = |entry: &Entry| match output {
+            Output::Shown => entry.outline.tokens,
+            Output::Masked => entry.outline.tokens - masked(entry),
+        };
+        entries.iter().map(tokens).sum()
+    }
+
+    // Output that is no longer than the placeholder is left alone.
+    fn is_maskable(&self, block: &BlockOutline) -> bool {
+        block.kind == BlockKind::ToolResult && block.tokens > self.placeholder
     }
 
     /// The texts of a group.
     pub(super) fn texts(&self, atom: &Range<usize>, output: Output) -> Vec<String> {
-        let messages = self.messages.get(atom.clone()).unwrap_or_default();
-        let mut found = Vec::new();
-        for message in messages {
-            let is_result = |block: &Block| block.kind() == BlockKind::ToolResult;
-            if output == Output::Masked && message.blocks.iter().any(is_result) {
-                let spoken = message.blocks.iter().filter(|block| !is_result(block)).cloned().collect();
-                let spoken = Message { blocks: spoken, ..message.clone() };
-                found.extend(texts(&spoken).into_iter().map(|(_, text)| text.into_owned()));
-                found.extend(
-                    message.blocks.iter().filter(|block| is_result(block)).map(|_| PLACEHOLDER.to_owned()),
-                );
-                continue;
-            }
-            found.extend(texts(message).into_iter().map(|(_, text)| text.into_owned()));
-        }
-        found
+        atom.clone().flat_map(|at| self.texts_of(at, output)).collect()
+    }
+
+    fn texts_of(&self, at: usize, output: Output) -> Vec<String> {
+        let (Some(message), Some(entry)) = (self.messages.get(at), self.path.get(at)) else {
+            return Vec::new();
+        };
+        let blocks = message.blocks.iter().zip(&entry.outline.blocks);
+        let shown = blocks.map(|(block, outline)| match output {
+            Output::Masked if self.is_maskable(outline) => Block::text(PLACEHOLDER),
+            _ => block.clone(),
+        });
+        let shown = Message::new(message.role, shown.collect());
+        texts(&shown).into_iter().map(|said| said.text.into_owned()).collect()
     }
 
     /// The context of these groups, each shown as it says.

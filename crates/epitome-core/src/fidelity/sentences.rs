@@ -1,4 +1,4 @@
-//! Constraints: sentences in which the user says what must or must not be done.
+//! Sentences, and those in which the user says what must or must not be done.
 
 /// Words that make a sentence a constraint.
 const WORDS: &[&str] = &[
@@ -26,15 +26,18 @@ const WORDS: &[&str] = &[
 const PHRASES: &[&str] =
     &["do not", "make sure", "need to", "needs to", "have to", "has to", "no longer", "at least", "at most"];
 
-const SHORTEST: usize = 12;
-const LONGEST: usize = 400;
+/// Shorter ones say nothing by themselves ("Only one."); longer ones are no sentences but data.
+const LENGTHS: std::ops::RangeInclusive<usize> = 12..=400;
 
-/// The constraints in a user's text, white space made single.
-pub(super) fn constraints(text: &str) -> Vec<String> {
-    let sentences = text.lines().flat_map(sentences).map(normalized);
-    sentences
-        .filter(|sentence| (SHORTEST..=LONGEST).contains(&sentence.len()) && is_constraint(sentence))
-        .collect()
+/// The sentences of a text, white space made single: lines end them, and so do full stops.
+pub(super) fn sentences(text: &str) -> impl Iterator<Item = String> {
+    let sentences = text.lines().flat_map(of_line).map(normalized);
+    sentences.filter(|sentence| LENGTHS.contains(&sentence.len()))
+}
+
+/// The sentences that are constraints.
+pub(super) fn constraints(text: &str) -> impl Iterator<Item = String> {
+    sentences(text).filter(|sentence| is_constraint(sentence))
 }
 
 /// A text with all white space made single spaces.
@@ -42,7 +45,7 @@ pub(super) fn normalized(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn sentences(line: &str) -> Vec<&str> {
+fn of_line(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = line.trim_start_matches(|mark: char| mark.is_whitespace() || "-*#>•".contains(mark));
     while let Some(end) = end_of_sentence(rest) {
@@ -55,11 +58,11 @@ fn sentences(line: &str) -> Vec<&str> {
 }
 
 fn end_of_sentence(text: &str) -> Option<usize> {
-    let pairs = text.char_indices().zip(text.chars().skip(1));
-    pairs
-        .filter(|((_, mark), next)| matches!(mark, '.' | '!' | '?') && next.is_whitespace())
-        .map(|((at, mark), _)| at + mark.len_utf8())
-        .next()
+    let mut pairs = text.char_indices().zip(text.chars().skip(1));
+    let ends = |((_, mark), next): &((usize, char), char)| {
+        matches!(mark, '.' | '!' | '?') && next.is_whitespace() || matches!(mark, '。' | '！' | '？')
+    };
+    pairs.find(ends).map(|((at, mark), _)| at + mark.len_utf8())
 }
 
 fn is_constraint(sentence: &str) -> bool {
@@ -71,8 +74,8 @@ fn is_constraint(sentence: &str) -> bool {
 fn has_phrase(text: &str, phrase: &str) -> bool {
     let apart = |letter: Option<char>| letter.is_none_or(|letter| !letter.is_alphanumeric());
     text.match_indices(phrase).any(|(at, _)| {
-        let (before, after) =
-            (text.get(..at).unwrap_or_default(), text.get(at + phrase.len()..).unwrap_or_default());
-        apart(before.chars().next_back()) && apart(after.chars().next())
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + phrase.len()..).and_then(|after| after.chars().next());
+        apart(before) && apart(after)
     })
 }
