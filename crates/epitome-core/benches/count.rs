@@ -1,4 +1,5 @@
-//! Counting against `tiktoken-rs`, and appended text against a recount: as ratios, in one run, on one core.
+//! Counting against `tiktoken-rs`, appended text against a recount, and the search for secrets against a count: as
+//! ratios, in one run, on one core.
 //!
 //! `cargo bench -p epitome-core --bench count`. The corpus is generated; with `EPITOME_TRANSCRIPTS` set, the texts
 //! of that folder's `*.jsonl` files (plain or gzipped) are measured as well.
@@ -12,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput};
+use epitome_core::secrets;
 use epitome_core::tokens::{Bpe, Running, Tokenizer};
 use flate2::read::GzDecoder;
 use tiktoken_rs::CoreBPE;
@@ -40,6 +42,10 @@ fn main() {
     println!("\n{:<16}{:>10}{:>12}{:>12}{:>8}", "appended text", "deltas", "running", "recount", "ratio");
     for (name, text) in &texts {
         compare_appending(name, text);
+    }
+    println!("\n{:<16}{:>10}{:>12}{:>12}{:>8}", "secrets", "bytes", "search", "count", "ratio");
+    for (name, text) in &texts {
+        compare_secrets(name, text);
     }
     println!();
     long_runs();
@@ -79,6 +85,14 @@ fn compare_appending(name: &str, text: &str) {
     assert_eq!(last, expected, "{name}: totals differ");
     let ratio = recount.as_secs_f64() / running.as_secs_f64();
     println!("{name:<16}{:>10}{running:>12.1?}{recount:>12.1?}{ratio:>7.0}x", deltas.len());
+}
+
+/// The search for secrets runs over all that is summarised, so it must be small beside a count.
+fn compare_secrets(name: &str, text: &str) {
+    let (search, _) = fastest(|| secrets::find(text).len());
+    let (count, _) = fastest(|| Bpe::o200k().count(text).0 as usize);
+    let ratio = search.as_secs_f64() / count.as_secs_f64();
+    println!("{name:<16}{:>10}{search:>12.1?}{count:>12.1?}{ratio:>8.2}", text.len());
 }
 
 /// Text without a boundary must cost linear time.

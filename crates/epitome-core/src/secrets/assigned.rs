@@ -1,27 +1,43 @@
 //! Secrets by the name before them: `password = "…"`, `API_KEY=…`, `"token": "…"`, `("token", "…")`, `Authorization: Bearer …`.
 
-use memchr::memchr3_iter;
+use memchr::{memchr2_iter, memmem};
 
 use super::names::{self, Names};
 use super::value::{self, Value, Written};
-use super::{Found, Kind, Text, headers, url};
+use super::{Found, Kind, Text, forms, headers, url};
 
-/// The letters of a Telegram token behind its colon.
-const TELEGRAM: usize = 35;
+/// How many letters of a Telegram token stand behind its colon.
+const TELEGRAM_LETTERS: usize = 35;
 
-/// Looks at both sides of every `:` and `=`, and of every comma between quotes.
+/// Looks at both sides of every `:` and `=`, and of every comma between two strings.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
-    for at in memchr3_iter(b':', b'=', b',', text.bytes) {
-        if text.byte(at) == Some(b',') && !is_between_quotes(text, at) {
-            continue;
+    for at in memchr2_iter(b':', b'=', text.bytes) {
+        match text.byte(at + 1) {
+            Some(b'/') => found.extend(url::secret(text, at)),
+            Some(b'A') => found.extend(telegram(text, at)),
+            _ => {}
         }
-        if text.from(at).starts_with(b"://") {
-            found.extend(url::secret(text, at));
-        } else if let Some(token) = telegram(text, at) {
-            found.push(token);
-        } else {
+        if may_follow_name(text, at) {
             assignment(text, at, found);
         }
+    }
+    for comma in ["\", ", "', "] {
+        let commas = memmem::find_iter(text.bytes, comma).map(|at| at + 1);
+        let quoted = commas.filter(|at| matches!(text.byte(at + 2), Some(b'"' | b'\'' | b'\\')));
+        quoted.for_each(|at| assignment(text, at, found));
+    }
+}
+
+// Most signs follow a word that is no name of a secret, with or without a quote between them.
+fn may_follow_name(text: &Text<'_>, at: usize) -> bool {
+    let Some(&[first, second, third, last]) = at.checked_sub(4).and_then(|start| text.bytes.get(start..at))
+    else {
+        return true;
+    };
+    match last {
+        b'a'..=b'z' | b'A'..=b'Z' => names::may_end([second, third, last]),
+        b'"' | b'\'' if third.is_ascii_alphabetic() => names::may_end([first, second, third]),
+        _ => true,
     }
 }
 
@@ -55,9 +71,8 @@ fn name_end(text: &Text<'_>, at: usize) -> Option<usize> {
     if second || (text.byte(at) == Some(b':') && matches!(next, Some(b':' | b'='))) {
         return None;
     }
-    let spaces = |end| back(text, end, 16, |byte| matches!(byte, b' ' | b'\t'));
-    let end = spaces(back(text, at, 1, |byte| matches!(byte, b':' | b'!' | b'?' | b'+')));
-    let end = spaces(end);
+    let end = back(text, at, 1, |byte| matches!(byte, b':' | b'!' | b'?' | b'+'));
+    let end = back(text, end, 16, |byte| matches!(byte, b' ' | b'\t'));
     let inside = back(text, end, 1, |byte| byte == b']');
     let unquoted = back(text, inside, 8, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'*' | b'\\'));
     // A bracket without a quote is an index or the end of a marker.
@@ -66,12 +81,6 @@ fn name_end(text: &Text<'_>, at: usize) -> Option<usize> {
 
 fn back(text: &Text<'_>, end: usize, most: usize, pass: impl Fn(u8) -> bool) -> usize {
     end - text.slice(0..end).iter().rev().take(most).take_while(|byte| pass(**byte)).count()
-}
-
-fn is_between_quotes(text: &Text<'_>, at: usize) -> bool {
-    let next = if text.byte(at + 1) == Some(b' ') { at + 2 } else { at + 1 };
-    let is_quote = |byte: Option<u8>| matches!(byte, Some(b'"' | b'\'' | b'\\'));
-    is_quote(text.before(at)) && is_quote(text.byte(next))
 }
 
 // In `password: str = "…"` the value is behind the type.
@@ -90,8 +99,8 @@ fn telegram(text: &Text<'_>, at: usize) -> Option<Found> {
     let token = body
         .iter()
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-        .take(TELEGRAM);
+        .take(TELEGRAM_LETTERS);
     let start = back(text, at, 11, |byte| byte.is_ascii_digit());
-    let fits = token.count() + 2 == TELEGRAM && (8..=10).contains(&(at - start));
-    fits.then_some(Found { span: start..at + 1 + TELEGRAM, kind: Kind::Issued("telegram token") })
+    let fits = token.count() + 2 == TELEGRAM_LETTERS && (8..=10).contains(&(at - start));
+    fits.then_some(Found { span: start..at + 1 + TELEGRAM_LETTERS, kind: Kind::Issued(forms::TELEGRAM) })
 }

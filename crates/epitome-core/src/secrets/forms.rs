@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::looks::Shape;
-use super::runs::{LongRuns, is_token_byte};
+use super::runs::{LEAST, LongRuns, is_token_byte};
 use super::{Found, Kind, Text};
 
 /// How a token of an issuer looks: a prefix, then so many bytes of one kind.
@@ -137,22 +137,47 @@ pub(super) const FORMS: &[Form] = &[
     form("xoxr-", "slack token", Joined, 16, ANY),
     form("xoxs-", "slack token", Joined, 16, ANY),
     form("ya29.", "google token", Joined, 20, ANY),
-    // No prefix of their own: see `in_parts` and the search for assignments.
-    form("discord", "discord token", Dotted, usize::MAX, 0),
-    form("telegram", "telegram token", Joined, usize::MAX, 0),
-    form("webhook", "webhook address", Joined, usize::MAX, 0),
 ];
+
+/// Those that have no prefix of their own.
+pub(super) const DISCORD: &str = "discord token";
+pub(super) const TELEGRAM: &str = "telegram token";
+pub(super) const WEBHOOK: &str = "webhook address";
+
+/// For each first byte the second bytes that a form may have: most words are told by these two.
+const OPENINGS: [u128; 128] = {
+    let mut table = [0; 128];
+    let mut at = 0;
+    while at < FORMS.len() {
+        let prefix = FORMS[at].prefix.as_bytes();
+        table[prefix[0] as usize] |= 1 << prefix[1];
+        at += 1;
+    }
+    table[b'e' as usize] |= 1 << b'y';
+    let mut discord = 0;
+    while discord < 3 {
+        table[b"MNO"[discord] as usize] = u128::MAX;
+        discord += 1;
+    }
+    table
+};
+
+fn may_open(token: &[u8]) -> bool {
+    let &[first, second, ..] = token else { return false };
+    second < 128 && OPENINGS.get(usize::from(first)).is_some_and(|seconds| seconds >> second & 1 == 1)
+}
 
 /// Finds every token that is known by its form.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
     for run in LongRuns::of(text.bytes) {
-        let mut at = after_escape(text, run.start);
-        while at < run.end {
+        let mut at = run.start;
+        while at + LEAST <= run.end {
             match token_at(text, at, run.end) {
                 Some(token) => {
                     at = token.span.end;
                     found.push(token);
                 }
+                None if at == run.start => at = behind_escape(text, at).min(next_start(text, at, run.end)),
                 None => at = next_start(text, at, run.end),
             }
         }
@@ -160,12 +185,12 @@ pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
 }
 
 // In `\nghp_…` and `%3Dghp_…` the token starts behind what is left of the escape.
-fn after_escape(text: &Text<'_>, start: usize) -> usize {
+fn behind_escape(text: &Text<'_>, start: usize) -> usize {
     match (text.before(start), text.byte(start)) {
         (Some(b'\\'), Some(b'n' | b'r' | b't')) => start + 1,
         (Some(b'\\'), Some(b'u')) => start + 5,
         (Some(b'%'), Some(_)) => start + 2,
-        _ => start,
+        _ => usize::MAX,
     }
 }
 
@@ -178,6 +203,9 @@ fn next_start(text: &Text<'_>, at: usize, end: usize) -> usize {
 
 fn token_at(text: &Text<'_>, at: usize, end: usize) -> Option<Found> {
     let token = text.slice(at..end);
+    if !may_open(token) {
+        return None;
+    }
     if let Some((span, kind)) = in_parts(token) {
         return Some(Found { span: at + span.start..at + span.end, kind });
     }
@@ -220,7 +248,7 @@ fn in_parts(token: &[u8]) -> Option<(Range<usize>, Kind)> {
         let fits = (23..=28).contains(&account) && time == 6 && (27..=40).contains(&signature);
         let length = account + time + signature + 2;
         let random = || token.get(..length).is_some_and(|token| Shape::of(token).is_random());
-        return (fits && random()).then_some((0..length, Kind::Issued("discord token")));
+        return (fits && random()).then_some((0..length, Kind::Issued(DISCORD)));
     }
     None
 }

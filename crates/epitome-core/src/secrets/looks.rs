@@ -39,6 +39,8 @@ pub(super) struct Shape {
     distinct: usize,
     /// How often capitals, small letters and digits take turns; a capital that opens a word does not count.
     turns: usize,
+    /// How often a capital follows a capital.
+    capital_pairs: usize,
     /// The longest run of letters and digits in which both occur.
     mixed_run: usize,
 }
@@ -58,6 +60,8 @@ impl Shape {
                 _ => shape.symbols += 1,
             }
         }
+        let capitals = |pair: &&[u8]| pair.iter().all(u8::is_ascii_uppercase);
+        shape.capital_pairs = value.windows(2).filter(capitals).count();
         shape.turns = value.windows(2).filter(|pair| takes_turn(pair)).count();
         let runs = value.split(|byte| !byte.is_ascii_alphanumeric());
         shape.mixed_run = runs.filter(|run| is_mixed(run)).map(<[u8]>::len).max().unwrap_or(0);
@@ -66,17 +70,19 @@ impl Shape {
 
     /// Whether nobody would think of it: long, of many letters, and not of words.
     pub(super) fn is_random(&self) -> bool {
-        let kinds_take_turns = self.turns * 5 >= self.length;
-        // `GetSharedAccessKeyFn` takes turns as well; letters at random rarely come without a digit.
-        self.length >= 16
-            && self.distinct >= 8
-            && self.digits > 0
-            && (kinds_take_turns || self.mixed_run >= 20)
+        // `GetSharedAccessKeyFn` takes turns as well, but its capitals stand alone.
+        let no_words = self.digits > 0 || self.capital_pairs * 8 >= self.length;
+        let mixed = self.takes_turns() || self.mixed_run >= 20;
+        self.length >= 16 && self.distinct >= 8 && no_words && mixed
+    }
+
+    fn takes_turns(&self) -> bool {
+        self.turns * 5 >= self.length
     }
 
     /// Whether what follows a known prefix is more than words or filling.
     pub(super) fn is_credible(&self) -> bool {
-        self.distinct >= 6 && self.digits > 0 && (self.is_random() || self.mixed_run >= 16)
+        self.distinct >= 6 && (self.is_random() || self.mixed_run >= 16 || self.takes_turns())
     }
 
     /// Whether it is no word: it has digits, or capitals where no word has them.
@@ -109,12 +115,13 @@ fn is_mixed(run: &[u8]) -> bool {
 pub(super) fn is_template(value: &[u8]) -> bool {
     let holds = |part: &str| memchr::memmem::find(value, part.as_bytes()).is_some();
     let opens = |signs: &[u8]| value.first().is_some_and(|first| signs.contains(first));
-    let variable = opens(b"$%@")
+    let variable = (opens(b"$@") || (opens(b"%") && value.ends_with(b"%")))
         && value.get(1).is_some_and(|next| next.is_ascii_alphabetic() || *next == b'_')
         && value.iter().skip(1).all(|byte| byte.is_ascii_alphanumeric() || b"_%.:>-[]'".contains(byte));
     let distinct = value.iter().skip(1).any(|byte| Some(byte) != value.first());
-    let marks = ["${", "$(", "{{", "{%", "#{", "...", "…", "***", "•••", "%s", "%(", "->", "::"];
+    let marks = ["${", "$(", "{{", "{%", "#{", "...", "…", "***", "•••", "%(", "->", "::"];
     !distinct
+        || (opens(b"%") && value.len() <= 3)
         || variable
         || opens(b"<{[(")
         || value.iter().any(|byte| matches!(byte, b'<' | b'>'))

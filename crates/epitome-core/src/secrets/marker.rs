@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::Kind;
-use super::forms::FORMS;
+use super::forms::{DISCORD, FORMS, TELEGRAM, WEBHOOK};
 
 const OPENING: &str = "[secret: ";
 
@@ -49,7 +49,7 @@ fn marker_at(text: &[u8], start: usize) -> Option<Range<usize>> {
 fn is_label(label: &[u8]) -> bool {
     let own =
         [Kind::JsonWebToken, Kind::PrivateKey, Kind::Authorization, Kind::Cookie, Kind::Password, Kind::Key];
-    let issued = FORMS.iter().map(|form| form.label);
+    let issued = FORMS.iter().map(|form| form.label).chain([DISCORD, TELEGRAM, WEBHOOK]);
     own.map(Kind::label).into_iter().chain(issued).any(|known| known.as_bytes() == label)
 }
 

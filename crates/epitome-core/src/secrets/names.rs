@@ -72,18 +72,26 @@ const NAMES: &[(&str, Names)] = &[
 ];
 
 /// Tokens that are places in a list, or parts of a language.
-const NO_SECRETS: &[&str] =
-    &["page token", "next token", "continuation token", "sync token", "cursor token", "resume token"];
+const NO_SECRETS: &[&str] = &[
+    "page token",
+    "next token",
+    "continuation token",
+    "sync token",
+    "cursor token",
+    "resume token",
+    "public key token",
+];
 
 /// What the name that ends before `end` says, and where the name's last words start.
 pub(super) fn before(text: &Text<'_>, end: usize) -> Option<(Names, usize)> {
     // `password2` and `token_12` name the same as without the number.
     let number = text.slice(0..end).iter().rev().take(3).take_while(|byte| byte.is_ascii_digit()).count();
     let end = if number > 0 { before_joint(text, end - number) } else { end };
-    let last = text.before(end)?.to_ascii_lowercase();
-    if !matches!(last, b'd' | b'e' | b's' | b't' | b'y' | b'n' | b'h' | b'g' | b'l') {
+    let letters = end.checked_sub(3).and_then(|start| text.bytes.get(start..end)?.try_into().ok())?;
+    if !may_end(letters) {
         return None;
     }
+    let last = letters[2].to_ascii_lowercase();
     let known = NAMES.iter().filter(|(name, _)| name.as_bytes().last() == Some(&last));
     let found = known.filter_map(|(name, says)| Some((*says, ends_with(text, end, name)?)));
     let (says, start) = found.min_by_key(|(_, start)| *start)?;
@@ -96,6 +104,32 @@ fn is_in_path(text: &Text<'_>, start: usize) -> bool {
     let word = text.slice(0..start).iter().rev().take(64);
     let length = word.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
     text.before(start - length) == Some(b':')
+}
+
+/// Whether a name may end in these letters: most words are told by their last three.
+pub(super) fn may_end(letters: [u8; 3]) -> bool {
+    matches!(
+        &letters.map(|letter| letter.to_ascii_lowercase()),
+        b"ord"
+            | b"swd"
+            | b"pwd"
+            | b"ase"
+            | b"ode"
+            | b"ass"
+            | b"ret"
+            | b"key"
+            | b"ken"
+            | b"uth"
+            | b"jwt"
+            | b"sig"
+            | b"eds"
+            | b"ial"
+            | b"als"
+            | b"nid"
+            | b"sid"
+            | b"ion"
+            | b"kie"
+    )
 }
 
 /// Whether all letters of the name are capitals, as in the environment.
@@ -129,4 +163,17 @@ fn starts_word(text: &Text<'_>, at: usize) -> bool {
     let hump = before.is_some_and(|byte| byte.is_ascii_lowercase())
         && first.is_some_and(|byte| byte.is_ascii_uppercase());
     escaped || hump || !before.is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_may_end_as_it_does() {
+        for (name, _) in NAMES {
+            let letters = name.as_bytes()[name.len() - 3..].try_into().unwrap();
+            assert!(may_end(letters), "{name}");
+        }
+    }
 }

@@ -11,12 +11,13 @@ use super::{Found, Text};
 /// Finds all of them.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
     for at in memmem::find_iter(text.bytes, b"--") {
+        if text.from(at).starts_with(b"--user ") {
+            found.extend(login(text, at, at + b"--user ".len()));
+        }
         found.extend(option(text, at));
     }
-    for command in ["-u ", "--user "] {
-        for at in memmem::find_iter(text.bytes, command) {
-            found.extend(login(text, at, at + command.len()));
-        }
+    for at in memmem::find_iter(text.bytes, b"-u ") {
+        found.extend(login(text, at, at + b"-u ".len()));
     }
     for at in memmem::find_iter(text.bytes, b"sshpass -p") {
         found.extend(behind(text, at, at + b"sshpass -p".len(), Names::Password));

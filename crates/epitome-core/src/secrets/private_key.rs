@@ -20,6 +20,10 @@ const HEADERS: &[&[u8]] = &[b"Proc-Type", b"4", b"ENCRYPTED", b"DEK-Info", b"Ver
 
 /// Finds keys that are opened, then ends of keys that were cut off before.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
+    // Hardly any text has one.
+    if memmem::find(text.bytes, b"PRIVATE KEY").is_none() {
+        return;
+    }
     let mut done = 0;
     for at in memmem::find_iter(text.bytes, b"-----BEGIN ") {
         let key = title(text, at, b"-----BEGIN ").and_then(|body| opened(text, at, body));

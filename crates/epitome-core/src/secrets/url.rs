@@ -1,5 +1,6 @@
 //! Passwords in URLs, and URLs that are secrets themselves.
 
+use super::forms::WEBHOOK;
 use super::looks::is_template;
 use super::{Found, Kind, Text};
 
@@ -17,20 +18,27 @@ const WEBHOOKS: &[&[u8]] = &[
     b"discordapp.com/api/webhooks/",
 ];
 
-/// The secret in the URL whose `://` stands at `at`.
+/// The secret in the URL whose `://` stands at `at`, if that is one.
 pub(super) fn secret(text: &Text<'_>, at: usize) -> Option<Found> {
+    let rest = text.from(at).strip_prefix(b"://")?;
     let start = at + 3;
-    let rest = text.from(start);
     let found = webhook(rest).or_else(|| password(rest))?;
     Some(Found { span: start + found.span.start..start + found.span.end, ..found })
 }
 
 // Only the password goes: user, host and database say what it was for.
 fn password(rest: &[u8]) -> Option<Found> {
-    let ends = |byte: &&u8| !byte.is_ascii_whitespace() && !b"/?#\"'`<>\\|,;".contains(byte);
+    let ends = |byte: &&u8| !byte.is_ascii_whitespace() && !b"\"'`<>\\|,;".contains(byte);
     let length = rest.iter().take(LONGEST).take_while(ends).count();
-    let at_sign = rest.get(..length)?.iter().rposition(|byte| *byte == b'@')?;
-    let start = rest.get(..at_sign)?.iter().position(|byte| *byte == b':')? + 1;
+    let rest = rest.get(..length)?;
+    let host = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(length);
+    let start = rest.get(..host)?.iter().position(|byte| *byte == b':')? + 1;
+    let at_sign = match rest.get(start..host)?.iter().rposition(|byte| *byte == b'@') {
+        Some(at_sign) => start + at_sign,
+        // A sign that should have been escaped, unless this is the number of a port.
+        None if rest.get(start..host)?.iter().all(u8::is_ascii_digit) => return None,
+        None => host + rest.get(host..)?.iter().position(|byte| *byte == b'@')?,
+    };
     let password = rest.get(start..at_sign)?;
     let lower = password.to_ascii_lowercase();
     let stands_in = STAND_INS.contains(&lower.as_slice()) || is_template(password);
@@ -44,5 +52,5 @@ fn webhook(rest: &[u8]) -> Option<Found> {
     let length = path.iter().take(LONGEST).take_while(is_part).count();
     let path = path.get(..length)?;
     let secret = path.rsplit(|byte| *byte == b'/').any(|part| part.len() >= 20) && !is_template(path);
-    secret.then_some(Found { span: host.len()..host.len() + length, kind: Kind::Issued("webhook address") })
+    secret.then_some(Found { span: host.len()..host.len() + length, kind: Kind::Issued(WEBHOOK) })
 }

@@ -109,7 +109,7 @@ fn is_password(bytes: &[u8], shape: &Shape, written: Written) -> bool {
     let mixed = match written {
         Written::Shouted => true,
         Written::Quoted => shape.digits + shape.symbols > 0,
-        Written::Bare => shape.digits > 0,
+        Written::Bare => shape.digits > 0 || (shape.symbols > 0 && shape.is_jumbled()),
     };
     shape.length >= 6 && shape.letters > 0 && mixed && !is_dull(bytes)
 }

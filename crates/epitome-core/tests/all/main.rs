@@ -49,6 +49,7 @@ mod prune_steps;
 mod recorded;
 mod secrets;
 mod secrets_properties;
+mod secrets_recall;
 mod secrets_recorded;
 mod segments;
 mod statements;
