@@ -17,6 +17,7 @@ pub mod events;
 pub mod fidelity;
 mod hash;
 pub mod items;
+pub mod loss;
 mod message;
 pub mod models;
 mod outline;

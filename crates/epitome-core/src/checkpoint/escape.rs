@@ -49,16 +49,22 @@ pub(super) fn provenance(line: &str, source: Option<Source>) -> String {
 const UNKNOWN: &str = "(#?)";
 
 /// A line without what is said about its source at its end, and that source.
-pub(super) fn split_provenance(line: &str) -> (&str, Option<Source>) {
+pub(crate) fn split_provenance(line: &str) -> (&str, Option<Source>) {
     if let Some(text) = line.strip_suffix(UNKNOWN) {
         return (text.trim_end(), None);
     }
-    let found = line.strip_suffix(')').and_then(|open| open.rsplit_once("(#")).and_then(|(text, inside)| {
-        let (number, role) = inside.split_once([' ', ','])?;
-        let message = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
-        Some((text.trim_end(), Source { message, role: role_of(role.trim())? }))
-    });
+    let found = line
+        .strip_suffix(')')
+        .and_then(|open| open.rsplit_once("(#"))
+        .and_then(|(text, inside)| Some((text.trim_end(), read_source(inside)?)));
     found.map_or((line, None), |(text, source)| (text, Some(source)))
+}
+
+/// The source that "12 user" names.
+pub(crate) fn read_source(inside: &str) -> Option<Source> {
+    let (number, role) = inside.split_once([' ', ','])?;
+    let message = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
+    Some(Source { message, role: role_of(role.trim())? })
 }
 
 /// Who this is, whatever the case of the letters.

@@ -32,6 +32,9 @@ mod validate;
 mod verbatim;
 mod versions;
 
+pub(crate) use escape::{read_source, split_provenance};
+pub(crate) use titles::section_of;
+
 pub use entry::{Decision, Item, OtherSection, Request, Source};
 pub use excerpt::{Excerpt, Name};
 pub use history::{HISTORY_MESSAGES, history_text, keep_turn_contexts};

@@ -16,6 +16,14 @@ pub(super) enum Title {
     Document,
 }
 
+/// The section that a heading announces, where it is a section.
+pub(crate) fn section_of(heading: &str) -> Option<Section> {
+    match Title::of(heading)? {
+        Title::Section(section) => Some(section),
+        _ => None,
+    }
+}
+
 impl Title {
     /// What a heading means; `None` where it is none that we know.
     pub(super) fn of(heading: &str) -> Option<Self> {

@@ -19,11 +19,11 @@ pub(super) fn read(bytes: &[u8], start: usize) -> Option<Reading> {
 
 /// The date that begins with the name of a month: "May 16, 2024", "May 2024".
 pub(super) fn month_first(bytes: &[u8], chunk: Chunk) -> Option<Reading> {
-    month(bytes.get(chunk.start..chunk.end)?)?;
     let gap = chunk.end + usize::from(at(bytes, chunk.end) == b'.');
-    if at(bytes, gap) != b' ' {
+    if at(bytes, gap) != b' ' || !at(bytes, gap + 1).is_ascii_digit() {
         return None;
     }
+    month(bytes.get(chunk.start..chunk.end)?)?;
     let day = digits(bytes, gap + 1);
     let end = match day - gap - 1 {
         1 | 2 => {

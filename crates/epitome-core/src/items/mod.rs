@@ -30,6 +30,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 pub use scan::Items;
+pub(crate) use scan::{Token, Walk};
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

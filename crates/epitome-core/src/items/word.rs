@@ -1,6 +1,6 @@
 //! Names: words of a shape that no sentence has.
 
-use super::bytes::{DIGIT, JOINT, LOWER, SIGN, UPPER, at, class, digits, is_word, run};
+use super::bytes::{DIGIT, DOT, LOWER, SIGN, UNDERSCORE, UPPER, at, class, digits, is_word, run};
 use super::scan::{Chunk, Reading};
 use super::{Kind, number, path};
 
@@ -16,7 +16,7 @@ pub(super) fn read(bytes: &[u8], chunk: Chunk) -> Option<Reading> {
         [b'#', rest @ ..] if is_reference(rest) => Kind::Id,
         [b'.', rest @ ..] if is_dotfile(rest) => Kind::Path,
         [b'-' | b'#' | b'.' | b'@' | b'$' | b'~', ..] => return read_behind(bytes, chunk),
-        _ => shape(name, at(bytes, chunk.end)).or_else(|| quoted(name, chunk))?,
+        _ => shape(name, chunk.mask, at(bytes, chunk.end)).or_else(|| quoted(name, chunk))?,
     };
     Some(Reading::new(kind, chunk.start, chunk.end))
 }
@@ -43,7 +43,7 @@ fn read_behind(bytes: &[u8], chunk: Chunk) -> Option<Reading> {
     let variable = at(bytes, start.checked_sub(1)?) == b'$';
     let name = bytes.get(start..chunk.end).filter(|name| !name.is_empty())?;
     let constant = variable && name.len() > 1 && name.iter().all(|byte| class(*byte) & LOWER == 0);
-    let kind = shape(name, at(bytes, chunk.end)).or(constant.then_some(Kind::Identifier))?;
+    let kind = shape(name, chunk.mask, at(bytes, chunk.end)).or(constant.then_some(Kind::Identifier))?;
     Some(Reading::new(kind, start, chunk.end))
 }
 
@@ -79,27 +79,26 @@ fn is_dotfile(rest: &[u8]) -> bool {
     NAMES.iter().any(|name| rest.starts_with(name))
 }
 
-/// What a name is by its letters; nothing where it could be a word.
-fn shape(name: &[u8], next: u8) -> Option<Kind> {
-    let mask = name.iter().fold(0, |mask, byte| mask | class(*byte));
+/// What a name is by its letters; nothing where it could be a word. `mask` has the classes of all its bytes, and perhaps more.
+fn shape(name: &[u8], mask: u8, next: u8) -> Option<Kind> {
     if mask & SIGN != 0 && name.contains(&b'@') {
         return at_sign(name);
     }
-    if name.contains(&b'.') {
+    if mask & DOT != 0 && name.contains(&b'.') {
         return dotted(name, next);
     }
+    if mask & (UNDERSCORE | DIGIT) == 0 {
+        let named = is_camel(name) || mask & SIGN != 0 && name.len() > 3 && name.contains(&b'#');
+        let kind = if is_error(name) { Kind::Error } else { Kind::Identifier };
+        return (named || mask & LOWER == 0 && kind == Kind::Error).then_some(kind);
+    }
     let digits = name.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let found = if mask & JOINT != 0 {
-        !is_emphasis(name) && mask & (LOWER | UPPER) != 0
-    } else if mask & DIGIT != 0 {
-        name.len() > 2
-    } else {
-        is_camel(name) || name.contains(&b'#') && name.len() > 3
-    };
+    let joined = mask & UNDERSCORE != 0 && !is_emphasis(name) && mask & (LOWER | UPPER) != 0;
     if is_error(name) {
         return Some(Kind::Error);
     }
-    found.then_some(if digits >= 3 { Kind::Id } else { Kind::Identifier })
+    let named = joined || digits > 0 && name.len() > 2 && mask & (LOWER | UPPER) != 0;
+    named.then_some(if digits >= 3 { Kind::Id } else { Kind::Identifier })
 }
 
 fn at_sign(name: &[u8]) -> Option<Kind> {
@@ -144,14 +143,19 @@ fn is_emphasis(name: &[u8]) -> bool {
 
 // A capital behind a small letter, or a word behind capitals: `fooBar`, `HTTPServer`, but not `URLs`.
 fn is_camel(name: &[u8]) -> bool {
-    let capital = |byte: &u8| byte.is_ascii_uppercase();
-    let inner = name
-        .windows(2)
-        .any(|pair| matches!(pair, [left, right] if left.is_ascii_lowercase() && capital(right)));
-    let acronym = name
-        .windows(4)
-        .any(|letters| matches!(letters, [a, b, c, d] if capital(a) && capital(b) && c.is_ascii_lowercase() && d.is_ascii_lowercase()));
-    inner || acronym
+    let (mut capitals, mut small) = (0, 0);
+    for byte in name {
+        match byte {
+            b'A'..=b'Z' if small > 0 => return true,
+            b'A'..=b'Z' => capitals += 1,
+            b'a'..=b'z' => small += 1,
+            _ => (capitals, small) = (0, 0),
+        }
+        if capitals > 1 && small > 1 {
+            return true;
+        }
+    }
+    false
 }
 
 fn is_error(name: &[u8]) -> bool {

@@ -12,10 +12,29 @@ struct Cue {
     words: &'static str,
 }
 
-/// The cues, sorted by how they begin, and a sketch of how they begin: most words begin no cue, and are left at once.
+/// The cues, sorted by how they begin, and a sketch of that: most sentences have no word that begins a cue, and are left
+/// at once.
 struct Cues {
     sorted: Vec<Cue>,
-    begins: [u64; 64],
+    /// How cues of less than five letters begin, and how the others do.
+    short: Sketch,
+    long: Sketch,
+}
+
+/// A set of numbers below 2^15.
+struct Sketch(Vec<u64>);
+
+impl Sketch {
+    fn add(&mut self, number: usize) {
+        if let Some(bits) = self.0.get_mut(number / 64) {
+            *bits |= 1 << (number % 64);
+        }
+    }
+
+    #[inline]
+    fn has(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+    }
 }
 
 static ALL: LazyLock<Cues> = LazyLock::new(|| {
@@ -23,17 +42,42 @@ static ALL: LazyLock<Cues> = LazyLock::new(|| {
         let (kind, guard) = (*kind, *guard);
         list.split('|').map(move |words| Cue { kind, guard, words }).collect::<Vec<_>>()
     };
-    let mut cues: Vec<Cue> = CUES.iter().flat_map(split).collect();
-    cues.sort_by_key(|cue| start(cue.words.as_bytes()));
-    let mut begins = [0; 64];
-    for cue in &cues {
-        let bit = sketch(start(cue.words.as_bytes()));
-        if let Some(bits) = begins.get_mut(bit / 64) {
-            *bits |= 1 << (bit % 64);
+    let mut sorted: Vec<Cue> = CUES.iter().flat_map(split).collect();
+    sorted.sort_by_key(|cue| start(cue.words.as_bytes()));
+    let empty = || Sketch(vec![0; (1 << 15) / 64]);
+    let (mut short, mut long) = (empty(), empty());
+    for cue in &sorted {
+        match cue.words.len() {
+            0..5 => short.add(three(cue.words.as_bytes())),
+            _ => long.add(five(cue.words.as_bytes())),
         }
     }
-    Cues { sorted: cues, begins }
+    Cues { sorted, short, long }
 });
+
+impl Cues {
+    // Whether a cue may begin with this word.
+    #[inline]
+    fn may_begin(&self, word: &[u8]) -> bool {
+        self.long.has(five(word)) || self.short.has(three(word))
+    }
+}
+
+// A letter of either case, and any sign as the blank that it stands for, in five bits.
+fn bits(word: &[u8], at: usize) -> usize {
+    match word.get(at) {
+        Some(byte) if byte.is_ascii_alphabetic() || *byte >= 0x80 => usize::from(byte & 0x1f),
+        _ => 0,
+    }
+}
+
+fn three(word: &[u8]) -> usize {
+    bits(word, 0) << 10 | bits(word, 1) << 5 | bits(word, 2)
+}
+
+fn five(word: &[u8]) -> usize {
+    (three(word) ^ bits(word, 3) << 7 ^ bits(word, 4) << 2) & 0x7fff
+}
 
 // How a word begins: three bytes, a sign among them as the blank that it stands for.
 fn start(word: &[u8]) -> [u8; 3] {
@@ -44,16 +88,13 @@ fn start(word: &[u8]) -> [u8; 3] {
     [letter(0), letter(1), letter(2)]
 }
 
-// A number below 64 * 64 for the way a word begins.
-fn sketch([first, second, third]: [u8; 3]) -> usize {
-    let bits = |letter: u8| usize::from(letter & 0x1f);
-    (bits(first) << 7 ^ bits(second) << 3 ^ bits(third)) & 0xfff
-}
-
 /// What a sentence does; `None` where it only tells. `buffer` is room to work in.
 pub(super) fn kind(sentence: &str, buffer: &mut String) -> Option<Kind> {
-    normalise(sentence, buffer);
     let asks = sentence.ends_with(['?', '？']) || sentence.ends_with("吗。") || sentence.ends_with("か。");
+    if !has_cue(sentence) {
+        return asks.then_some(Kind::Question);
+    }
+    normalise(sentence, buffer);
     let spaced = strongest(buffer, asks);
     let unspaced =
         if buffer.bytes().any(|byte| (0xe3..=0xe9).contains(&byte)) { unspaced(buffer) } else { None };
@@ -86,24 +127,35 @@ fn normalise(sentence: &str, buffer: &mut String) {
     buffer.push(' ');
 }
 
+// Whether a word of the sentence may begin a cue.
+fn has_cue(sentence: &str) -> bool {
+    let bytes = sentence.as_bytes();
+    // Other scripts, and signs that are written in several ways, have to be looked at closely.
+    let other = bytes.iter().any(|byte| (0xe2..=0xe9).contains(byte));
+    other || word_starts(bytes).any(|at| ALL.may_begin(bytes.get(at..).unwrap_or_default()))
+}
+
+// Where words begin. What stands behind an apostrophe, a dash or a dot is no beginning.
+fn word_starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let mut inside = false;
+    bytes.iter().enumerate().filter_map(move |(at, byte)| {
+        let word = byte.is_ascii_alphanumeric() || *byte >= 0x80;
+        let begins = word && !inside;
+        inside = word || matches!(byte, b'\'' | b'_' | b'-' | b'.' | b'/' | b'`');
+        begins.then_some(at)
+    })
+}
+
 fn strongest(text: &str, asks: bool) -> Option<Kind> {
     let bytes = text.as_bytes();
-    let Cues { sorted, begins } = &*ALL;
     let mut best: Option<Kind> = None;
-    let mut inside = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        let word = byte.is_ascii_alphanumeric() || *byte >= 0x80;
-        if word && !inside {
-            let bit = sketch(start(bytes.get(at..).unwrap_or_default()));
-            if begins.get(bit / 64).is_some_and(|bits| bits >> (bit % 64) & 1 == 1) {
-                best = cues_at(sorted, text, at, asks).chain(best).min();
-                if best == Some(Kind::Constraint) {
-                    return best;
-                }
+    for at in word_starts(bytes) {
+        if ALL.may_begin(bytes.get(at..).unwrap_or_default()) {
+            best = cues_at(&ALL.sorted, text, at, asks).chain(best).min();
+            if best == Some(Kind::Constraint) {
+                return best;
             }
         }
-        // What stands behind an apostrophe, a dash or a dot is no beginning.
-        inside = word || matches!(byte, b'\'' | b'_' | b'-' | b'.' | b'/' | b'`');
     }
     best
 }

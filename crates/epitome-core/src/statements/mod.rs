@@ -62,6 +62,11 @@ pub fn read(text: &str) -> Vec<Statement<'_>> {
     judged.collect()
 }
 
+/// What one sentence does; `None` where it only tells.
+pub fn kind_of(sentence: &str) -> Option<Kind> {
+    judge::kind(sentence, &mut String::new())
+}
+
 /// The statements of a message: all of the user's, the assistant's decisions and questions, nobody else's.
 ///
 /// Only what is said counts; calls of tools and their results are no statements.

@@ -49,7 +49,7 @@ fn report(name: &str, conversations: &[Vec<Message>]) -> Score {
     sums[1]
 }
 
-fn chat(line: &Value) -> Option<Vec<Message>> {
+pub(crate) fn chat(line: &Value) -> Option<Vec<Message>> {
     Some(line["messages"].as_array()?.iter().filter_map(chat_message).collect())
 }
 
