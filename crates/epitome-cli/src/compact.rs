@@ -100,30 +100,71 @@ fn compact(
         report.of_nothing();
         return Ok(Compacted { text: session.transcript.text.clone(), report });
     }
-    let text = match strategy {
-        StrategyName::Prune | StrategyName::None => {
-            let mut threads = ThreadChange::all(&session);
-            if strategy == StrategyName::None {
-                drop_oldest(&mut threads, settings.values.max_conversation_messages);
-            } else {
-                for change in &mut threads {
-                    change.prune(|path, messages| session.plan(path, messages, settings, budget));
-                    events::sending(&change.plan, settings.values.prune.warn_tokens);
-                }
-            }
-            strip_bound_thinking(&session, &mut threads);
-            threads.iter().for_each(|change| report.take_in(change, settings));
-            Changes::of(&threads).rewrite(&session)
-        }
-        _ => history::compact(&session, arguments, strategy, settings, tokens, &mut report),
-    };
-    let text = text.with_context(|| format!("cannot rewrite {}", session.name))?;
-    if report.is_of_history() && (arguments.dry_run || arguments.show.is_some()) {
-        report.as_decided();
-    } else {
-        report.measure(&session, &text, arguments, settings, budget)?;
+    let job = Job { session: &session, arguments, settings, strategy, asked };
+    match strategy {
+        StrategyName::Prune | StrategyName::None => job.prune(report, budget),
+        _ => job.summarise(budget),
     }
-    Ok(Compacted { text, report })
+}
+
+/// How often a result that has too many bytes is made smaller.
+const MOST_ATTEMPTS: usize = 8;
+
+/// A session and what is to be done with it.
+struct Job<'a> {
+    session: &'a Session,
+    arguments: &'a Compact,
+    settings: &'a Settings,
+    strategy: StrategyName,
+    asked: Option<Tokens>,
+}
+
+impl Job<'_> {
+    fn prune(&self, mut report: Report, budget: Budget) -> anyhow::Result<Compacted> {
+        let Self { session, settings, .. } = *self;
+        let mut threads = ThreadChange::all(session);
+        if self.strategy == StrategyName::None {
+            drop_oldest(&mut threads, settings.values.max_conversation_messages);
+        } else {
+            for change in &mut threads {
+                change.prune(|path, messages| session.plan(path, messages, settings, budget));
+                events::sending(&change.plan, settings.values.prune.warn_tokens);
+            }
+        }
+        strip_bound_thinking(session, &mut threads);
+        threads.iter().for_each(|change| report.take_in(change, settings));
+        let text = Changes::of(&threads).rewrite(session).with_context(|| self.failed())?;
+        report.measure(session, &text, self.arguments, settings, budget)?;
+        Ok(Compacted { text, report })
+    }
+
+    // Summaries are planned in tokens; where the result still has too many bytes, with fewer of them.
+    fn summarise(&self, budget: Budget) -> anyhow::Result<Compacted> {
+        let Self { session, arguments, settings, strategy, asked } = *self;
+        let mut tokens = budget.tokens;
+        let mut attempts = 0;
+        loop {
+            let mut report = Report::new(session, arguments, strategy, asked);
+            let text = history::compact(session, arguments, strategy, settings, tokens, &mut report);
+            let text = text.with_context(|| self.failed())?;
+            if arguments.dry_run || arguments.show.is_some() {
+                report.as_decided();
+                return Ok(Compacted { text, report });
+            }
+            report.measure(session, &text, arguments, settings, budget)?;
+            attempts += 1;
+            match report.tokens_for_bytes() {
+                Some(fewer) if attempts < MOST_ATTEMPTS && tokens.is_none_or(|tokens| fewer < tokens) => {
+                    tokens = Some(fewer);
+                }
+                _ => return Ok(Compacted { text, report }),
+            }
+        }
+    }
+
+    fn failed(&self) -> String {
+        format!("cannot rewrite {}", self.session.name)
+    }
 }
 
 // Flags that would do nothing are refused rather than ignored.

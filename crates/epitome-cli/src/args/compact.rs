@@ -49,7 +49,7 @@ pub(crate) struct Compact {
     #[arg(long, value_enum, value_name = "STATE")]
     pub(crate) cache: Option<CacheAge>,
     /// Print this on stdout instead of the compacted session.
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "dry_run")]
     pub(crate) show: Option<Show>,
     /// Tokens the conversation should fit in (20k, 1.5M, 20000), system prompt and tools not counted; with --model in
     /// tokens of that model, else in o200k tokens.

@@ -8,7 +8,7 @@ use epitome_core::compact::{
 };
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Block, BlockKind, Entry, Message, Role, Tokens};
-use epitome_wire::files::{FileError, Format, Transcript};
+use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Transcript, read_all};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 
 use super::report::Report;
@@ -70,7 +70,33 @@ pub(super) fn compact(
         Some(Show::Checkpoint) => Ok(summaries(&compaction)),
         Some(Show::View) => Ok(readable(&view, &messages)),
         None if is_body(transcript) => in_body(transcript, &view),
-        None => transcript.show(&numbers, &view),
+        None => in_file(transcript, &numbers, &view, &messages),
+    }
+}
+
+// A session file keeps its other threads, unless what is left of them would pass for a part of this one.
+fn in_file(
+    transcript: &Transcript,
+    numbers: &[usize],
+    view: &View,
+    messages: &[Message],
+) -> Result<String, FileError> {
+    let text = transcript.show(numbers, view)?;
+    if transcript.threads.len() < 2 {
+        return Ok(text);
+    }
+    let options =
+        ReadOptions { format: Some(transcript.format), damage: Damage::KeepGoing, ..ReadOptions::default() };
+    let back = read_all(text.as_bytes(), options)?;
+    let texts = |messages: &[Message]| {
+        let said = |message: &Message| message.blocks.iter().map(block).collect::<Vec<_>>();
+        messages.iter().map(|message| (message.role, said(message))).collect::<Vec<_>>()
+    };
+    let shown =
+        back.first().map(|back| back.main().iter().map(|at| back.messages[*at].clone()).collect::<Vec<_>>());
+    match shown.is_some_and(|shown| texts(&shown) == texts(&view.messages(messages))) {
+        true => Ok(text),
+        false => transcript.show_alone(numbers, view),
     }
 }
 

@@ -149,9 +149,14 @@ impl Report {
             (Some(0), Some(self.bytes_before), Some(0));
     }
 
-    /// Whether it is about a strategy that summarises.
-    pub(super) fn is_of_history(&self) -> bool {
-        self.history.is_some()
+    /// How many tokens the conversation may have to come down to the limit in bytes, where it exceeds that.
+    pub(super) fn tokens_for_bytes(&self) -> Option<Tokens> {
+        let (history, limit) = (self.history.as_ref()?, self.max_bytes?);
+        let bytes = limit + self.shortfall.bytes;
+        // A little less than the share, as summaries and markers have more bytes a token than what they replace.
+        let share = limit as f64 / bytes as f64 * 0.9;
+        let tokens = Tokens((history.tokens_after.0 as f64 * share) as u64);
+        (self.shortfall.bytes > 0 && tokens > Tokens::ZERO).then_some(tokens)
     }
 
     /// Takes the figures from what was decided, where nothing is written that could be measured.

@@ -125,6 +125,36 @@ fn a_conversation_can_be_compacted_again_and_again() {
     }
 }
 
+// One request and a tool loop without end: the request must not get lost, and no summary passes for one.
+#[test]
+fn an_agents_request_outlives_any_number_of_compactions() {
+    for strategy in ["auto", "checkpoint", "rolling", "tiered"] {
+        let mut sent =
+            vec![json!({"role": "user", "content": "Port src/parse.py to Rust and never touch vendor/."})];
+        for step in 0..40 {
+            let call = json!({"id": format!("c{step}"), "type": "function",
+                "function": {"name": "read", "arguments": format!("{{\"path\":\"src/mod{step}.rs\"}}")}});
+            sent.push(
+                json!({"role": "assistant", "content": format!("Reading mod{step}."), "tool_calls": [call]}),
+            );
+            let output = format!("fn f{step}() {{}}\n").repeat(80);
+            sent.push(json!({"role": "tool", "tool_call_id": format!("c{step}"), "content": output}));
+            if step % 8 != 7 {
+                continue;
+            }
+            let body = json!({"messages": sent, "budget": 3_000}).to_string();
+            let answer = epitome_with(body.as_bytes(), &["compact", "-", "--strategy", strategy]).json();
+            assert_eq!(answer["report"]["problems_after"], 0, "{strategy}, step {step}");
+            assert_eq!(answer["report"]["shortfall"]["tokens"], 0, "{strategy}, step {step}");
+            sent = answer["messages"].as_array().unwrap().clone();
+            let text = Value::from(sent.clone()).to_string();
+            assert!(text.contains("never touch vendor/."), "{strategy}, step {step}: {text}");
+            let summaries = text.matches("[Previous conversation summary]").count();
+            assert!(summaries <= 2, "{strategy}, step {step}: {summaries} summaries: {text}");
+        }
+    }
+}
+
 #[test]
 fn a_folder_gives_a_line_a_session_and_a_total() {
     let folder = tempfile::tempdir().unwrap();
@@ -140,4 +170,20 @@ fn a_folder_gives_a_line_a_session_and_a_total() {
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(" → ")).collect();
     assert_eq!(lines.len(), 4, "{}", ran.stderr);
     assert!(lines[3].starts_with("3 sessions: 218,748 → "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_limit_in_bytes_holds_for_summaries_too() {
+    for strategy in ["auto", "checkpoint", "tiered"] {
+        let ran = epitome(&["compact", &example(), "--strategy", strategy, "--max-bytes", "20k"]);
+        assert!(ran.text().len() <= 24_000 && !ran.stderr.contains("short:"), "{strategy}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_go_is_said_to_stay() {
+    let ran =
+        epitome(&["compact", &example(), "--strategy", "checkpoint", "--budget", "5k", "--pin", "0-41"]);
+    assert_eq!(ran.text(), fs::read_to_string(example()).unwrap());
+    assert!(ran.stderr.contains("all of it must stay") && ran.stderr.contains("short:"), "{}", ran.stderr);
 }

@@ -112,6 +112,7 @@ fn flags_that_would_do_nothing_are_refused() {
         (&["--strategy", "checkpoint", "--seal", "4"], "tiered"),
         (&["--preset", "friday", "--seal", "42"], "counted from 0"),
         (&["--strategy", "none", "--turns", "4"], "no meaning"),
+        (&["--strategy", "checkpoint", "--show", "view", "--dry-run"], "cannot be used with"),
     ];
     for (flags, expected) in cases {
         let ran = epitome(&[&["compact", &example(), "--budget", "5k"], flags].concat());

@@ -75,12 +75,9 @@ impl Case<'_> {
         Report { decision: Decision::Nothing, reason, ..report }
     }
 
-    fn report(&self, after: Measured, mut notes: Vec<String>) -> Report {
+    fn report(&self, after: Measured, notes: Vec<String>) -> Report {
         let wanted = self.request.budget.is_some() || self.trigger().is_some();
         let shortfall = if wanted { after.total() - self.budget } else { Tokens::ZERO };
-        if shortfall > Tokens::ZERO && self.request.budget.is_some() {
-            notes.push(format!("the budget of {} tokens is exceeded by {shortfall}", self.budget));
-        }
         Report {
             strategy: self.strategy,
             decision: Decision::Compacted,

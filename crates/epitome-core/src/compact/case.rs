@@ -28,6 +28,9 @@ pub(super) const PLACE: SystemPlace = SystemPlace::Message(Role::System);
 /// Said where a compaction would repeat the one before it.
 const NOTHING_NEW: &str = "nothing is new since the compaction in force";
 
+/// Said where a compaction would leave everything as it is.
+const ALL_STAYS: &str = "all of it must stay as it is";
+
 /// A request and all that is known about it.
 pub(super) struct Case<'a> {
     pub(super) path: &'a [Entry],
@@ -215,7 +218,8 @@ impl<'a> Case<'a> {
         }
         informed(&mut plan, self.request.previous, self.count);
         if unchanged(&plan, self.current) {
-            return Err(NOTHING_NEW.to_owned());
+            let reason = if self.request.previous.is_some() { NOTHING_NEW } else { ALL_STAYS };
+            return Err(reason.to_owned());
         }
         let verdict = worth::verdict(self, &plan);
         Ok(Decided { plan, notes, verdict })

@@ -1,9 +1,11 @@
 //! Plans: what a strategy wants, before any summary is written.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use serde::Serialize;
 
+use super::resume;
 use super::segment::{Compaction, Level, Segment};
 use super::summarizer::{Summarizer, SummaryRequest};
 use super::view::{Placement, Wording};
@@ -90,7 +92,7 @@ impl Plan {
     ) -> Compaction {
         let segments = self.parts.into_iter().map(|part| match part {
             Planned::Segment(segment) => segment,
-            Planned::Summary(task) => task.write(messages, summarizer, count),
+            Planned::Summary(task) => task.write(messages, &self.wording, summarizer, count),
         });
         Compaction { segments: segments.collect(), placement: self.placement, wording: self.wording }
     }
@@ -129,14 +131,20 @@ impl SummaryTask {
     }
 
     fn write(
-        self,
+        mut self,
         messages: &[Message],
+        wording: &Wording,
         summarizer: &mut dyn Summarizer,
         count: &dyn Fn(&str) -> Tokens,
     ) -> Segment {
+        let mut messages = Cow::Borrowed(messages.get(self.fresh.clone()).unwrap_or_default());
+        if let Some((texts, rest)) = resume::taken_out(&messages, wording) {
+            self.previous.extend(texts);
+            messages = Cow::Owned(rest);
+        }
         let request = SummaryRequest {
             level: self.level,
-            messages: messages.get(self.fresh.clone()).unwrap_or_default(),
+            messages: &messages,
             first: self.fresh.start,
             previous: &self.previous,
             max_tokens: self.max_tokens,

@@ -1,10 +1,10 @@
 //! Compactions that go on: cascades of summaries, parts that are shown again, summaries found in messages.
 
+use epitome_core::Tokens;
 use epitome_core::compact::{
     Compaction, Decision, LeadingSentences, Planned, Preset, Request, Segment, StrategyName, dry_run,
     in_force,
 };
-use epitome_core::{Message, Tokens};
 
 use crate::compaction::*;
 use crate::strategies::{count, settings};
@@ -109,10 +109,6 @@ fn a_call_is_shown_again_with_its_result() {
     assert!(shape(&revealed).contains(&format!("V{calls}..{}", calls + 2)), "{}", shape(&revealed));
 }
 
-fn written(compaction: &Compaction, messages: &[Message]) -> Vec<Message> {
-    seen(compaction, messages)
-}
-
 #[test]
 fn a_summary_among_the_messages_is_a_summary_again() {
     for preset in [None, Some(Preset::Nous), Some(Preset::NousDraft), Some(Preset::Friday)] {
@@ -121,9 +117,9 @@ fn a_summary_among_the_messages_is_a_summary_again() {
         let request = Request { budget: Some(Tokens(3_000)), ..asked(&settings) };
         let messages = chat(40, 400);
         let first = run(&messages, &request, &mut Scribe::new(&checkpoint("Port it."))).compaction.unwrap();
-        let mut sent = written(&first, &messages);
+        let mut sent = seen(&first, &messages);
         let found = in_force(&path(&sent), &sent, &settings).unwrap_or_else(|| panic!("{preset:?}"));
-        assert_eq!(written(&found, &sent), sent, "{preset:?}: it shows what is there");
+        assert_eq!(seen(&found, &sent), sent, "{preset:?}: it shows what is there");
         let again = Request { previous: Some(&found), ..request };
         assert_eq!(run(&sent, &again, &mut Broken).report.decision, Decision::Nothing, "{preset:?}");
 
@@ -155,6 +151,37 @@ fn summary_of(segment: &Segment) -> Option<&str> {
         Segment::Summary { text, .. } => Some(text),
         _ => None,
     }
+}
+
+#[test]
+fn summaries_between_messages_are_found_too() {
+    let settings = settings(StrategyName::Rolling);
+    for pins in [&[0_usize][..], &[3], &[0, 7, 8], &[5, 11]] {
+        let messages = chat(20, 100);
+        let request = Request { pins, ..asked(&settings) };
+        let first = run(&messages, &request, &mut Scribe::new("so far")).compaction.unwrap();
+        let sent = seen(&first, &messages);
+        let found = in_force(&path(&sent), &sent, &settings).unwrap();
+        assert_eq!(seen(&found, &sent), sent, "{pins:?}");
+        assert_eq!(summaries(&found).len(), summaries(&first).len(), "{pins:?}: {}", shape(&found));
+    }
+}
+
+#[test]
+fn a_summary_among_what_is_summarised_is_merged_and_not_told() {
+    let settings = settings(StrategyName::Rolling);
+    let words = settings.compact.wording().around("what came before");
+    let mut messages = vec![user("Port it."), assistant("[Earlier messages omitted]"), user(&words)];
+    messages.extend(chat(20, 100).into_iter().skip(1));
+    let mut scribe = Scribe::new("so far");
+    run(&messages, &asked(&settings), &mut scribe).compaction.unwrap();
+    assert_eq!(scribe.asked.len(), 1);
+    assert_eq!(scribe.asked[0].previous, ["what came before"]);
+    let mut plain = LeadingSentences;
+    let done = run(&messages, &asked(&settings), &mut plain).compaction.unwrap();
+    let text = summaries(&done)[0].1;
+    assert!(text.contains("what came before") && text.contains("Port it."), "{text}");
+    assert!(!text.contains("omitted") && !text.contains("A record of earlier work"), "{text}");
 }
 
 #[test]

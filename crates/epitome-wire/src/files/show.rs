@@ -19,6 +19,25 @@ impl Transcript {
     ///
     /// What the view adds to the system prompt is not written: files of sessions do not hold one.
     pub fn show(&self, path: &[usize], view: &View) -> Result<String, FileError> {
+        let mut changes = self.changes(path, view)?;
+        self.prune_threads(path, view, &mut changes.removed);
+        self.change(&changes)
+    }
+
+    /// Like [`Transcript::show`], with no other thread beside this one.
+    ///
+    /// Where files were put together from several, threads can share messages without sharing what stands before them,
+    /// so that what is left of one would pass for the beginning of another.
+    pub fn show_alone(&self, path: &[usize], view: &View) -> Result<String, FileError> {
+        let mut changes = self.changes(path, view)?;
+        let on_path: BTreeSet<usize> = path.iter().copied().collect();
+        let others = self.threads.iter().flat_map(|thread| &thread.messages);
+        changes.removed.extend(others.filter(|number| !on_path.contains(number)));
+        self.change(&changes)
+    }
+
+    // What becomes of the messages of the path.
+    fn changes(&self, path: &[usize], view: &View) -> Result<Changes, FileError> {
         let mut changes = Changes::default();
         let mut pieces = view.pieces.iter().peekable();
         let mut at = 0;
@@ -41,8 +60,7 @@ impl Transcript {
             at = shown + 1;
         }
         changes.removed.extend(path.get(at..).unwrap_or_default());
-        self.prune_threads(path, view, &mut changes.removed);
-        self.change(&changes)
+        Ok(changes)
     }
 
     // A thread that leaves this one at a message that is no longer shown has lost what it continued, and goes with it.

@@ -162,6 +162,9 @@ fn threads_that_lose_what_they_continue_go() {
     let view = view(&only(&path, &[2, 3, 4]), &path, &messages, SystemPlace::Outside);
     let text = transcript.show(&numbers, &view).unwrap();
     assert_eq!(read_back(&transcript, &text), said(&view.messages(&messages)));
+    let alone = transcript.show_alone(&numbers, &view).unwrap();
+    assert_eq!(read_back(&transcript, &alone), said(&view.messages(&messages)));
+    assert!(!alone.contains("left late"), "no other thread: {alone}");
     for (words, stays) in [
         ("left early", false),
         ("deeper", false),

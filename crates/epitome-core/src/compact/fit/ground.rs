@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::super::cuts::Cuts;
 use super::super::plan::Limits;
+use super::super::resume;
 use super::super::segment::Compaction;
 use crate::message::Message;
 use crate::outline::{Entry, Outline};
 use crate::prune::{Count, Mark, PathSizes, Subject, THINKING_REMOVED, is_only_thinking};
 use crate::tokens::MESSAGE_OVERHEAD;
-use crate::turn::is_plain_user_message;
 use crate::units::Tokens;
 
 /// What one short summary and the words around it take.
@@ -27,6 +27,7 @@ pub(super) struct Ground<'g> {
     /// What must be kept beside the leading system messages, in order.
     pub(super) pinned: Vec<Range<usize>>,
     pub(super) minimum: Tokens,
+    request: Option<usize>,
 }
 
 impl<'g> Ground<'g> {
@@ -40,7 +41,8 @@ impl<'g> Ground<'g> {
         let pinned = behind_leading(&cuts, limits.pins);
         let minimum = minimum(path, &pinned);
         let Limits { budget, previous, .. } = *limits;
-        Self { path, messages, budget, previous, count, cuts, pinned, minimum }
+        let request = resume::last_request(path, messages);
+        Self { path, messages, budget, previous, count, cuts, pinned, minimum, request }
     }
 
     pub(super) fn is_pinned(&self, message: usize) -> bool {
@@ -55,7 +57,7 @@ impl<'g> Ground<'g> {
 
     /// What a person said last.
     pub(super) fn request(&self) -> Option<usize> {
-        self.path.iter().rposition(|entry| is_plain_user_message(&entry.outline))
+        self.request
     }
 
     /// What a message costs as it is; leading system messages are counted apart.

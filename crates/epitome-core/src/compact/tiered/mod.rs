@@ -16,6 +16,7 @@ use self::current::Shown;
 use self::history::{Allocation, Effect, Piece};
 use super::cuts::Cuts;
 use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
+use super::resume;
 use super::segment::{Compaction, Segment};
 use super::view::{OMITTED, Placement, Wording};
 use crate::message::Message;
@@ -23,7 +24,6 @@ use crate::outline::Entry;
 use crate::prune::{Count, Marked};
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::topics::{LEAST_SUMMARY, TopicSettings, boundaries_after, seal_above};
-use crate::turn::is_plain_user_message;
 use crate::units::Tokens;
 
 /// When the tiers are looked at.
@@ -261,7 +261,7 @@ impl<'a> Planning<'a> {
 
     // The message that the newest exchange starts with.
     fn request(&self) -> Option<usize> {
-        self.path.iter().rposition(|entry| is_plain_user_message(&entry.outline))
+        resume::last_request(self.path, self.messages)
     }
 
     // The same, cut short where it is long, unless it takes too much of the current topic's room.
