@@ -280,31 +280,57 @@ impl<'t> Rewrite<'t> {
 
     // The nearest ancestor that is still there; `None` where nothing changes.
     fn back(&self, from: &Record, by_id: &HashMap<&str, usize>, id: &str) -> Option<String> {
-        let records = &self.transcript.records;
         let first = *by_id.get(id)?;
         if !self.is_gone(first) {
             return None;
         }
-        let mut at = first;
-        for _ in 0..records.len() {
-            let Some(gone) = records.get(at) else { break };
-            if let Some(id) = self.rest_of(gone, from) {
-                return Some(quote(id));
-            }
-            let Some(parent) = gone.parent.as_deref() else { break };
-            match by_id.get(parent) {
-                Some(number) if self.is_gone(*number) => at = *number,
-                _ => return Some(quote(parent)),
-            }
-        }
-        Some("null".to_owned())
+        let by_records = self.kept_record(by_id, first, |_| true);
+        let by_messages = self.kept_message(from, first);
+        // Records can hang elsewhere than their messages do: parallel results on their calls, lines that were written
+        // twice on either copy. The message counts.
+        let spoken = self.kept_record(by_id, first, |record| record.message.is_some());
+        let message = spoken.and_then(|record| record.message);
+        let own = from.message.is_some() && message == from.message;
+        let agree = own || message == by_messages.and_then(|record| record.message);
+        let kept = if agree { by_records } else { by_messages };
+        let id = kept.and_then(|record| record.id.as_deref());
+        Some(id.map_or_else(|| "null".to_owned(), quote))
     }
 
-    // A message may be spread over records: where one of them is gone, whoever followed it follows what is left.
-    fn rest_of(&self, gone: &Record, from: &Record) -> Option<&str> {
-        let message = gone.message.filter(|message| from.message != Some(*message))?;
-        let left = self.records.get(&message)?.iter().rev().find(|record| !self.is_gone(**record))?;
-        self.transcript.records.get(*left)?.id.as_deref()
+    // The nearest record of some kind before this one, by the references of records.
+    fn kept_record(
+        &self,
+        by_id: &HashMap<&str, usize>,
+        gone: usize,
+        is_wanted: fn(&Record) -> bool,
+    ) -> Option<&'t Record> {
+        let records = &self.transcript.records;
+        let mut at = gone;
+        for _ in 0..records.len() {
+            let record = records.get(at)?;
+            if !self.is_gone(at) && is_wanted(record) {
+                return Some(record);
+            }
+            at = *by_id.get(record.parent.as_deref()?)?;
+        }
+        None
+    }
+
+    // What is left of the nearest message before a record; one without a message follows the one that is gone.
+    fn kept_message(&self, from: &Record, gone: usize) -> Option<&'t Record> {
+        let kept =
+            |message: usize| self.records.get(&message)?.iter().rev().find(|record| !self.is_gone(**record));
+        let followed = || self.transcript.records.get(gone)?.message;
+        let itself = if from.message.is_none() { followed() } else { None };
+        let start = from.message.or(itself)?;
+        let number = *itself.into_iter().chain(self.ancestors(start)).find_map(kept)?;
+        self.transcript.records.get(number)
+    }
+
+    fn ancestors(&self, message: usize) -> impl Iterator<Item = usize> {
+        let parent = |message: &usize| self.transcript.parents.get(*message).copied().flatten();
+        // A file can be damaged so that its links run in a circle.
+        std::iter::successors(parent(&message), parent).take(self.transcript.messages.len())
     }
 
     // The record itself or else the next one that is still there and has an id.
