@@ -220,6 +220,8 @@ pub const SETTINGS: &[Setting] = settings! {
         "Whether rolling, checkpoint and auto tell the old part in several summaries, which are summarised again in groups as they grow old.";
     tiers_due of compact, [],
         "When the tiers of tiered are looked at: when the conversation does not fit, or when any tier exceeds its share.";
+    invented of compact, [],
+        "What is done about what a summary says and its source does not: flag it, or strike the line.";
     placement of compact, [],
         "Where summaries stand: as a pair of messages, in the first user message, or among the operator's instructions.";
     summary_words of compact, [],

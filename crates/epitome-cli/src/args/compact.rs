@@ -168,6 +168,8 @@ pub(crate) enum Show {
     Checkpoint,
     /// What the model sees, message by message.
     View,
+    /// What was kept, what can only be recalled, what is missing, what was invented.
+    Loss,
 }
 
 #[cfg(test)]

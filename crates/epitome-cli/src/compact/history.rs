@@ -6,6 +6,7 @@ use epitome_core::compact::{
     self, Compacted, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, Stakes, StrategyName,
     SystemPlace, View, view,
 };
+use epitome_core::loss;
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Block, BlockKind, Entry, Message, Role, Tokens};
 use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Transcript, read_all};
@@ -66,7 +67,11 @@ pub(super) fn compact(
         return Ok(transcript.text.clone());
     };
     let view = view(&compaction, &path, &messages, place(transcript.dialect));
+    let loss = loss::of(&compaction, &view, &path, &messages, &operator(transcript));
+    let told = loss.to_string();
+    report.lost(loss);
     match arguments.show {
+        Some(Show::Loss) => Ok(told),
         Some(Show::Checkpoint) => Ok(summaries(&compaction)),
         Some(Show::View) => Ok(readable(&view, &messages)),
         None if is_body(transcript) => in_body(transcript, &view),
@@ -98,6 +103,16 @@ fn in_file(
         true => Ok(text),
         false => transcript.show_alone(numbers, view),
     }
+}
+
+// What the operator says outside of the messages, which summaries may repeat.
+fn operator(transcript: &Transcript) -> Vec<&str> {
+    let blocks = transcript.system.iter().flat_map(|system| &system.blocks);
+    let texts = blocks.filter_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// Changes what a file of this kind cannot hold: files of sessions have no system prompt that a summary could stand in.

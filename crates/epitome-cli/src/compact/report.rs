@@ -3,6 +3,7 @@
 mod print;
 
 use epitome_core::compact::{self, StrategyName};
+use epitome_core::loss::Loss;
 use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
 use epitome_core::{Entry, Role, Tokens};
 use epitome_wire::check::{self, Violation, check_rewrite};
@@ -54,6 +55,9 @@ pub(super) struct Report {
     /// What was decided about the history, by strategies that summarise.
     #[serde(skip_serializing_if = "Option::is_none")]
     history: Option<compact::Report>,
+    /// What it kept, lost and made up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    loss: Option<Loss>,
     /// The same for a person: before and after, stretch by stretch.
     #[serde(skip)]
     sides: Vec<Side>,
@@ -98,6 +102,7 @@ impl Report {
             problems_after: None,
             damaged: session.damaged(),
             history: None,
+            loss: None,
             sides: Vec::new(),
             expanded: !arguments.expand.is_empty(),
             notes: Vec::new(),
@@ -108,6 +113,11 @@ impl Report {
     pub(super) fn decided(&mut self, history: compact::Report, sides: Vec<Side>) {
         self.history = Some(history);
         self.sides = sides;
+    }
+
+    /// Takes in what was kept, lost and made up.
+    pub(super) fn lost(&mut self, loss: Loss) {
+        self.loss = Some(loss);
     }
 
     /// Adds something to be said.

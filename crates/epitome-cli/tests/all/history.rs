@@ -66,6 +66,19 @@ fn what_is_not_due_is_left_alone() {
 }
 
 #[test]
+fn losses_can_be_shown() {
+    let arguments = ["compact", &example(), "--strategy", "checkpoint", "--budget", "5k"];
+    let shown = epitome(&[&arguments[..], &["--show", "loss"]].concat());
+    assert!(shown.text().contains("hidden    kept"), "{}", shown.text());
+    assert!(shown.text().contains("Nothing is invented"), "{}", shown.text());
+    assert!(shown.stderr.contains("of what is no longer shown: "), "{}", shown.stderr);
+    let written = epitome(&[&arguments[..], &["--json", "-o", "/dev/null"]].concat());
+    let report: Value = serde_json::from_str(written.text()).unwrap();
+    assert_eq!(report["loss"]["invented"], serde_json::json!([]));
+    assert!(report["loss"]["tallies"][0]["total"].as_u64() > Some(0), "{}", written.text());
+}
+
+#[test]
 fn summaries_and_views_can_be_shown() {
     let summary = epitome(&[
         "compact",

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::tiered::Due;
 use super::view::{Placement, Wording};
 use crate::checkpoint::READERS_NOTE;
+use crate::loss::OnInvention;
 use crate::pressure::{Bound, Thresholds};
 use crate::settings::SettingsError;
 use crate::units::{Chars, Tokens};
@@ -138,6 +139,8 @@ pub struct Settings {
     pub summary_cascade: bool,
     /// When the tiers of `tiered` are looked at.
     pub tiers_due: Due,
+    /// What is done about what a summary says and its source does not.
+    pub invented: OnInvention,
     /// Where summaries stand.
     pub placement: Placement,
     /// The words around a summary; `{summary}` stands for it.
@@ -174,6 +177,7 @@ impl Default for Settings {
             summary_length: SummaryLength::Fixed,
             summary_cascade: false,
             tiers_due: Due::OverBudget,
+            invented: OnInvention::Flag,
             placement: Placement::Pair,
             summary_words: summary,
             acknowledgement,

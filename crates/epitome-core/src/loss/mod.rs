@@ -18,10 +18,12 @@
 
 mod claims;
 mod compare;
+mod mend;
 mod parts;
 mod report;
 mod sayings;
 mod support;
+mod text;
 mod things;
 mod trace;
 mod verify;
@@ -35,6 +37,7 @@ use self::compare::{Sides, compare};
 use self::parts::{Part, State, parts};
 use crate::message::{Message, Role};
 
+pub use mend::{ADDED, Mended, OnInvention, mend};
 pub use report::{Claimed, Fate, Fault, Invented, Loss, Lost, Recall, Tally, What};
 pub use whole::of;
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use crate::checkpoint::Section;
 use crate::hash::RecallId;
 use crate::items;
 use crate::message::Role;
@@ -173,6 +174,9 @@ pub struct Invented {
     pub claimed: Option<Claimed>,
     /// What is wrong with it.
     pub fault: Fault,
+    /// The section it stands in, where that is one of a checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub section: Option<Section>,
     /// The summary it stands in, where there are several.
     pub summary: usize,
     /// The line it stands in, by its place in that summary.

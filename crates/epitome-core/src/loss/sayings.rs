@@ -7,6 +7,7 @@ use super::support::{Phrase, Search, read};
 use super::things::{Handles, Scored};
 use super::vocabulary::{Hit, Hits, Vocabulary};
 use crate::message::Role;
+use crate::secrets::masked;
 use crate::statements::{self, Kind};
 
 /// Longer messages are pasted; what is ordered in them stands at their beginning or at their end.
@@ -56,7 +57,7 @@ pub(super) fn fates(
         counted.iter_mut().filter(|tally| tally.what == saying.what).for_each(|tally| tally.count(fate));
         let lost = || Lost {
             what: saying.what,
-            text: saying.text.to_owned(),
+            text: masked(saying.text).into_owned(),
             message: part.message.unwrap_or_default(),
             role: part.role,
             uses: 1,

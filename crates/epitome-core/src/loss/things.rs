@@ -1,6 +1,7 @@
 //! The items of a source, each once, and what became of them.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::parts::{Part, State};
 use super::report::{Fate, Loss, Lost, Recall, Tally, What};
@@ -8,6 +9,7 @@ use super::words::{Codes, hash};
 use crate::hash::RecallId;
 use crate::items::{Found, Kind};
 use crate::message::Role;
+use crate::secrets;
 
 const HIDDEN: u8 = 1;
 const SHOWN: u8 = 1 << 1;
@@ -194,6 +196,9 @@ impl Thing {
 
     fn lost(&self, parts: &[Part<'_>], handles: &Handles) -> Option<Scored> {
         let part = parts.get(self.part as usize)?;
+        if is_secret(part.text, self.start as usize..self.end as usize) {
+            return None;
+        }
         let recallable = self.recallable.and_then(|number| Some((number, parts.get(number as usize)?)));
         let lost = Lost {
             what: self.kind.into(),
@@ -205,6 +210,20 @@ impl Thing {
         };
         Some(Scored { score: self.score(), lost })
     }
+}
+
+// Whether an item is a secret, or a part of one: no report tells it.
+fn is_secret(text: &str, item: Range<usize>) -> bool {
+    const BEFORE: usize = 4_096;
+    const AFTER: usize = 512;
+    let mut starts = item.start.saturating_sub(BEFORE)..=item.start;
+    let mut ends = item.end..=(item.end + AFTER).min(text.len()).max(item.end);
+    let start = starts.find(|at| text.is_char_boundary(*at)).unwrap_or(item.start);
+    let end = ends.rfind(|at| text.is_char_boundary(*at)).unwrap_or(item.end);
+    let secrets = secrets::find(text.get(start..end).unwrap_or_default());
+    let overlaps =
+        |found: &secrets::Found| found.span.start + start < item.end && item.start < found.span.end + start;
+    secrets.iter().any(overlaps)
 }
 
 // There may be thousands, of which a few are listed; of equals the earlier.

@@ -113,6 +113,7 @@ impl Traced<'_, '_> {
             claim: self.claim.text.to_owned(),
             claimed: named.or(spoken),
             fault,
+            section: self.claim.section,
             summary,
             line: self.claim.line.clone(),
         }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::compact::{Due, Fallback, KeepBy, Placement, StrategyName, SummaryLength};
+use crate::loss::OnInvention;
 use crate::pressure::Bound;
 use crate::prune::PruneMode;
 use crate::topics::{Fraction, SubjectDetection};
@@ -172,6 +173,7 @@ choices! {
         SubjectDetection::Off = "off",
         SubjectDetection::Cohesion = "cohesion"
     ];
+    OnInvention: "flag or strike", [OnInvention::Flag = "flag", OnInvention::Strike = "strike"];
     Placement: "pair, first-user or system", [
         Placement::Pair = "pair",
         Placement::FirstUser = "first-user",

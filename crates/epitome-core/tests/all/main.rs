@@ -28,6 +28,7 @@ mod friday_topics;
 mod items;
 mod log;
 mod loss;
+mod mend;
 mod micro_agent;
 mod micro_agent_compaction;
 mod micro_agent_cuts;

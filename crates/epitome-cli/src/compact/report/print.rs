@@ -51,6 +51,13 @@ impl Report {
         if detail == Detail::Components {
             say(components(&history.components).trim_end());
         }
+        if let Some(loss) = &self.loss {
+            let style = if loss.invented.is_empty() { FAINT } else { WARN };
+            say(format_args!(
+                "  {}",
+                paint(style, format!("of what is no longer shown: {}", loss.summary()))
+            ));
+        }
         for note in &history.notes {
             say(format_args!("  {}", paint(FAINT, note)));
         }
