@@ -3,9 +3,12 @@
 //! It only reads the structure. Whether the structure is legal on some wire is not decided here: calls
 //! without result and results without call are reported, not repaired.
 
+mod waiting;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
+use self::waiting::Waiting;
 use crate::message::{BlockKind, Role};
 use crate::outline::{BlockOutline, Outline};
 
@@ -106,25 +109,22 @@ pub struct ToolPairs {
 /// Where an id is used again, a result answers the latest call with that id.
 pub fn tool_pairs<'a>(path: impl IntoIterator<Item = &'a Outline>) -> ToolPairs {
     let mut found = ToolPairs::default();
-    let mut waiting: HashMap<(&str, Side), Place> = HashMap::new();
+    let mut waiting = Waiting::default();
     for (message, outline) in path.into_iter().enumerate() {
         for (block, content) in outline.blocks.iter().enumerate() {
             let (Some(tool), place) = (&content.tool, Place { message, block }) else { continue };
             let Some((side, end)) = side(content.kind) else { continue };
             let key = (tool.id.as_str(), side);
             match end {
-                End::Call => {
-                    let before = waiting.insert(key, place);
-                    found.unanswered.extend(before);
-                }
-                End::Result => match waiting.remove(&key) {
+                End::Call => found.unanswered.extend(waiting.add(key, place)),
+                End::Result => match waiting.take(key) {
                     Some(call) => found.pairs.push(ToolPair { call, result: place }),
                     None => found.orphans.push(place),
                 },
             }
         }
     }
-    found.unanswered.extend(waiting.into_values());
+    found.unanswered.extend(waiting.rest());
     found.unanswered.sort_unstable();
     found
 }
@@ -265,6 +265,23 @@ mod tests {
             "an id that is used again starts a new pair"
         );
         assert_eq!(reused.unanswered, [place(4, 0), place(5, 0)]);
+    }
+
+    #[test]
+    fn many_calls_find_their_results_in_any_order() {
+        let calls: String = ('a'..='z').map(|id| format!("+{id}")).collect();
+        let answered = || ('a'..='z').rev().filter(|id| *id != 'c');
+        let results: String = answered().map(|id| format!("-{id}")).collect();
+        let found = tool_pairs(&path(&format!("a{calls} a+d u{results}")));
+        let call = |id: char| match id {
+            'd' => Place { message: 1, block: 0 },
+            _ => Place { message: 0, block: ('a'..id).count() },
+        };
+        let result = |block| Place { message: 2, block };
+        let pairs = answered().enumerate().map(|(at, id)| ToolPair { call: call(id), result: result(at) });
+        assert_eq!(found.pairs, pairs.collect::<Vec<_>>());
+        assert_eq!(found.unanswered, [Place { message: 0, block: 2 }, Place { message: 0, block: 3 }]);
+        assert!(found.orphans.is_empty());
     }
 
     #[test]

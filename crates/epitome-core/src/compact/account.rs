@@ -1,14 +1,14 @@
 //! The account of a compaction: what it did in figures, and whether it is accepted.
 
-use super::budget::{BudgetModel, Measured, piece_tokens};
-use super::case::{Case, Decided, PLACE};
+use super::budget::{BudgetModel, Measured};
+use super::case::{Case, Decided};
 use super::plan::{Plan, Planned};
 use super::report::{Decision, Report, Stretch};
 use super::run::Compacted;
 use super::segment::{Compaction, Level, Segment};
 use super::settings::StrategyName;
 use super::strategies::layout::tokens;
-use super::view::ViewOutline;
+use super::view::CountedView;
 use crate::checkpoint::{Checkpoint, Drift, drift, merge};
 use crate::pressure::Trigger;
 use crate::units::Tokens;
@@ -44,8 +44,8 @@ impl Case<'_> {
 
     /// What a compaction comes to.
     pub(super) fn account(&self, compaction: &Compaction, notes: Vec<String>) -> Report {
-        let shown = ViewOutline::of(compaction, self.path, PLACE);
-        let after = Measured::of(&shown, self.path, self.messages, self.count);
+        let shown = self.counted(compaction);
+        let after = Measured::of(&shown, self.path);
         let segments = self.stretches(compaction, &shown);
         Report { segments, ..self.report(after, notes) }
     }
@@ -54,8 +54,8 @@ impl Case<'_> {
     pub(super) fn preview(&self, decided: &Decided) -> Report {
         let Decided { plan, notes, verdict } = decided;
         let (outline, caps) = self.outline(plan);
-        let shown = ViewOutline::of(&outline, self.path, PLACE);
-        let mut most = Measured::of(&shown, self.path, self.messages, self.count);
+        let shown = self.counted(&outline);
+        let mut most = Measured::of(&shown, self.path);
         most.summary += caps;
         let mut report = self.report(most, notes.clone());
         report.segments = self.stretches(&outline, &shown);
@@ -120,14 +120,14 @@ impl Case<'_> {
         }
     }
 
-    fn stretches(&self, compaction: &Compaction, shown: &ViewOutline<'_>) -> Vec<Stretch> {
+    fn stretches(&self, compaction: &Compaction, shown: &CountedView<'_>) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> =
             compaction.segments.iter().map(|segment| self.stretch(segment)).collect();
-        for piece in &shown.pieces {
+        for (piece, tokens) in &shown.pieces {
             let Some(at) = piece.message() else { continue };
             let number = stretches.partition_point(|stretch| stretch.range.end <= at);
             if let Some(stretch) = stretches.get_mut(number) {
-                stretch.tokens_after += piece_tokens(piece, self.path, self.messages, self.count);
+                stretch.tokens_after += *tokens;
             }
         }
         stretches

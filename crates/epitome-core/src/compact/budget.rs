@@ -7,12 +7,10 @@ use serde::Serialize;
 
 use super::cuts::leading;
 use super::settings::Settings as CompactSettings;
-use super::view::{Piece, PieceOutline, ViewOutline};
-use crate::message::{BlockKind, Message};
+use super::view::{CountedView, PieceOutline};
+use crate::message::BlockKind;
 use crate::outline::Entry;
-use crate::prune::{BlockEdit, Count, PathSizes};
 use crate::settings::Settings;
-use crate::tokens::MESSAGE_OVERHEAD;
 use crate::turn::is_plain_user_message;
 use crate::units::Tokens;
 
@@ -100,21 +98,13 @@ pub struct Measured {
 
 impl Measured {
     /// Measures a view, leading system messages of the path left out.
-    pub(super) fn of(
-        view: &ViewOutline<'_>,
-        path: &[Entry],
-        messages: &[Message],
-        count: &dyn Count,
-    ) -> Self {
+    pub(super) fn of(view: &CountedView<'_>, path: &[Entry]) -> Self {
         let leading = leading(path);
         let plain = |entry: &Entry| is_plain_user_message(&entry.outline);
         let current = path.iter().rposition(plain).unwrap_or(leading);
-        let mut measured = Self::default();
-        if let Some(words) = &view.system {
-            measured.summary += count.text(words);
-        }
-        for piece in &view.pieces {
-            let tokens = piece_tokens(piece, path, messages, count);
+        let mut measured = Self { summary: view.system, ..Self::default() };
+        for (piece, tokens) in &view.pieces {
+            let tokens = *tokens;
             let Some(at) = piece.message() else {
                 measured.summary += tokens;
                 continue;
@@ -144,38 +134,4 @@ impl Measured {
 // Words at the end of a text are the summary's, where the text before them is as it was.
 fn is_extended(piece: &PieceOutline<'_>) -> bool {
     matches!(piece, PieceOutline::Joined(_, marks, joined) if marks.iter().all(|marked| marked.block != joined.block))
-}
-
-/// The tokens of one message of a view.
-pub(super) fn piece_tokens(
-    piece: &PieceOutline<'_>,
-    path: &[Entry],
-    messages: &[Message],
-    count: &dyn Count,
-) -> Tokens {
-    let entry = piece.message().and_then(|at| path.get(at));
-    let whole = entry.map_or(Tokens::ZERO, |entry| entry.outline.tokens);
-    match piece {
-        PieceOutline::Keep(_) => whole,
-        PieceOutline::Marked(_, marks) => {
-            let sizes = PathSizes::new(messages, count);
-            marks.iter().fold(whole, |sum, marked| {
-                let Some(subject) = marked.subject(path) else { return sum };
-                sum - subject.outline.tokens + sizes.tokens(&subject, marked.mark)
-            })
-        }
-        PieceOutline::Joined(..) => {
-            // Words that are joined to a text are counted with it.
-            let Piece::Edit(_, edits) = piece.render(path, messages) else { return whole };
-            edits.iter().fold(whole, |sum, (block, edit)| {
-                let before = entry.and_then(|entry| entry.outline.blocks.get(*block));
-                let after = match edit {
-                    BlockEdit::Text(text) => count.text(text),
-                    BlockEdit::Remove => Tokens::ZERO,
-                };
-                sum - before.map_or(Tokens::ZERO, |block| block.tokens) + after
-            })
-        }
-        PieceOutline::New(_, words) => MESSAGE_OVERHEAD + count.text(words),
-    }
 }

@@ -3,9 +3,9 @@
 use super::backing::{informed, unchanged};
 use super::bound;
 use super::budget::Measured;
-use super::cuts::{Cuts, leading};
+use super::cuts::leading;
 use super::escalation::as_the_seed;
-use super::fit::{fit, minimum_budget};
+use super::fit::{Ground, fit_on};
 use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
 use super::request::Request;
 use super::segment::{Compaction, Segment};
@@ -13,7 +13,7 @@ use super::settings::{Fallback, StrategyName};
 use super::strategies::layout::{Layout, tokens};
 use super::strategies::{Backstop, chosen};
 use super::summarizer::LeadingSentences;
-use super::view::{SystemPlace, ViewOutline};
+use super::view::{CountedView, SystemPlace};
 use super::worth;
 use crate::cost::Verdict;
 use crate::message::{Message, Role};
@@ -23,7 +23,7 @@ use crate::prune::{Count, ThinkingRule};
 use crate::units::Tokens;
 
 /// Summaries among the operator's instructions are counted as a message, which is the most they cost in any dialect.
-pub(super) const PLACE: SystemPlace = SystemPlace::Message(Role::System);
+const PLACE: SystemPlace = SystemPlace::Message(Role::System);
 
 /// Said where a compaction would repeat the one before it.
 const NOTHING_NEW: &str = "nothing is new since the compaction in force";
@@ -40,13 +40,13 @@ pub(super) struct Case<'a> {
     pub(super) strategy: &'static str,
     /// What is shown now: the compaction in force, or everything as it was.
     pub(super) current: &'a Compaction,
-    pub(super) shown: ViewOutline<'a>,
+    pub(super) shown: CountedView<'a>,
     pub(super) before: Measured,
     pub(super) fixed: Tokens,
     pub(super) pressure: Pressure,
     pub(super) budget: Tokens,
-    /// What any path like this can be brought into.
-    minimum: Tokens,
+    /// What a plan is made to fit on.
+    ground: Ground<'a>,
 }
 
 /// What is to be done.
@@ -71,14 +71,14 @@ impl<'a> Case<'a> {
         current: &'a Compaction,
         count: &'a dyn Count,
     ) -> Self {
-        let shown = ViewOutline::of(current, path, PLACE);
-        let before = Measured::of(&shown, path, messages, count);
+        let shown = CountedView::of(current, path, messages, PLACE, count);
+        let before = Measured::of(&shown, path);
         let fixed = request.outside + tokens(path.get(..leading(path)).unwrap_or_default());
         let pressure = request.pressure(path, fixed + before.total());
         let limits = Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous };
-        let minimum = minimum_budget(path, &limits);
+        let ground = Ground::of(path, messages, &limits, count);
         let budget = match (request.occasion, request.budget) {
-            (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(minimum),
+            (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(ground.minimum),
             (_, Some(asked)) => asked,
         };
         let strategy = match request.strategy {
@@ -97,7 +97,7 @@ impl<'a> Case<'a> {
             fixed,
             pressure,
             budget,
-            minimum,
+            ground: ground.within(budget),
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a> Case<'a> {
     }
 
     fn as_it_is(&self) -> Plan {
-        let mut layout = Layout::new(self.path, &self.limits(self.budget), &Cuts::of(self.path));
+        let mut layout = Layout::new(self.path, &self.limits(self.budget), &self.ground.cuts);
         layout.as_before();
         layout.finish(&self.request.settings.compact)
     }
@@ -213,7 +213,7 @@ impl<'a> Case<'a> {
             bound::strip(&mut plan, self.path);
         }
         if reach == Reach::Budget {
-            let fitted = fit(plan, self.path, self.messages, &self.limits(self.budget), self.count);
+            let fitted = fit_on(plan, &self.ground);
             (plan, notes) = (fitted.plan, fitted.notes);
         }
         informed(&mut plan, self.request.previous, self.count);
@@ -232,7 +232,7 @@ impl<'a> Case<'a> {
             self.current.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }));
         let nothing_new = self.request.previous.is_some_and(|previous| previous.covered() >= self.path.len());
         let literal = self.request.settings.compact.fallback == Fallback::Seed;
-        let fits = self.before.total() <= self.budget.max(self.minimum);
+        let fits = self.before.total() <= self.budget.max(self.ground.minimum);
         nothing_new && compacted && !self.hides_a_pin() && (fits || literal)
     }
 
@@ -253,6 +253,11 @@ impl<'a> Case<'a> {
         });
         let segments = segments.collect();
         (Compaction { segments, placement: plan.placement, wording: plan.wording.clone() }, caps)
+    }
+
+    /// What the model would see of a compaction, counted.
+    pub(super) fn counted<'c>(&'c self, compaction: &'c Compaction) -> CountedView<'c> {
+        CountedView::of(compaction, self.path, self.messages, PLACE, self.count)
     }
 
     // The micro agent trims by message count whenever it does not compact.

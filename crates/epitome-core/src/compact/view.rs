@@ -1,6 +1,7 @@
 //! What the model sees of a compacted path.
 
 mod build;
+mod counted;
 mod outline;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use crate::outline::Entry;
 use crate::prune::{self, BlockEdit};
 use crate::tokens::MESSAGE_OVERHEAD;
 use crate::units::Tokens;
+pub(crate) use counted::CountedView;
 pub(crate) use outline::{PieceOutline, ViewOutline};
 
 /// Where summaries stand.

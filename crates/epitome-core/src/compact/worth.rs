@@ -1,10 +1,10 @@
 //! Whether a plan pays for itself, where prices are known.
 
-use super::budget::{Measured, piece_tokens};
-use super::case::{Case, PLACE};
+use super::budget::Measured;
+use super::case::Case;
 use super::plan::{Plan, Planned};
 use super::strategies::layout::tokens;
-use super::view::ViewOutline;
+use super::view::CountedView;
 use crate::cost::{
     Change, Situation, SummaryCall, Tariff, Verdict, growth, remaining_turns, worth_compacting,
 };
@@ -35,8 +35,8 @@ pub(super) fn verdict(case: &Case<'_>, plan: &Plan) -> Option<Verdict> {
         hard: Some(case.pressure.marks.hard),
     };
     let (outline, caps) = case.outline(plan);
-    let after = ViewOutline::of(&outline, case.path, PLACE);
-    let total = Measured::of(&after, case.path, case.messages, case.count).total() + caps;
+    let after = case.counted(&outline);
+    let total = Measured::of(&after, case.path).total() + caps;
     let change = Change {
         unchanged: case.request.outside + common_start(case, &after),
         after: case.fixed + total,
@@ -51,10 +51,10 @@ pub(super) fn verdict(case: &Case<'_>, plan: &Plan) -> Option<Verdict> {
 }
 
 // The tokens up to the first message that would be sent differently.
-fn common_start(case: &Case<'_>, after: &ViewOutline<'_>) -> Tokens {
+fn common_start(case: &Case<'_>, after: &CountedView<'_>) -> Tokens {
     let pairs = case.shown.pieces.iter().zip(&after.pieces);
     let same = pairs.take_while(|(now, then)| now == then);
-    same.map(|(piece, _)| piece_tokens(piece, case.path, case.messages, case.count)).sum()
+    same.map(|((_, tokens), _)| *tokens).sum()
 }
 
 // What the summariser reads for a part.

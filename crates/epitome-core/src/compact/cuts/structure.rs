@@ -3,7 +3,7 @@
 use crate::message::{BlockKind, Role};
 use crate::outline::{Entry, Outline};
 use crate::prune::is_thinking;
-use crate::turn::{ToolPairs, exchanges, is_plain_user_message, tool_pairs};
+use crate::turn::{ToolPairs, is_plain_user_message, tool_pairs};
 
 /// A path as the rules see it.
 #[derive(Clone, Debug)]
@@ -36,6 +36,13 @@ pub(super) struct Place {
     pub(super) before_assistant: bool,
 }
 
+// The exchange that is open while a path is read.
+struct Exchange {
+    start: usize,
+    thinks: bool,
+    calls: bool,
+}
+
 impl Structure {
     pub(super) fn of(path: &[Entry]) -> Self {
         let outlines = || path.iter().map(|entry| entry.outline.as_ref());
@@ -47,29 +54,33 @@ impl Structure {
             places: vec![Place::default(); path.len()],
         };
         let mut replied = false;
+        let mut exchange: Option<Exchange> = None;
         for (at, outline) in outlines().enumerate() {
             let replies = outline.role == Role::Assistant;
+            let opens = is_plain_user_message(outline);
             if let Some(place) = structure.places.get_mut(at) {
                 place.in_reply = replied && replies;
                 place.before_assistant = replies;
-                place.before_exchange = is_plain_user_message(outline);
+                place.before_exchange = opens;
             }
             replied = replies;
+            if opens {
+                structure.close(exchange.replace(Exchange { start: at, thinks: false, calls: false }), at);
+            }
+            if let Some(open) = &mut exchange {
+                open.thinks = open.thinks || holds(outline, is_thinking);
+                open.calls = open.calls || holds(outline, |kind| kind == BlockKind::ToolUse);
+            }
             if holds(outline, |kind| kind == BlockKind::Compaction) {
                 structure.items.push(at);
             }
         }
+        structure.close(exchange, path.len());
         for at in 0..structure.items.len() {
             let item = structure.items.get(at).copied().unwrap_or_default();
             structure.note(item..item + 2, |place| place.at_item = true);
         }
         structure.note_pairs(tool_pairs(outlines()), path);
-        for exchange in exchanges(outlines()) {
-            let messages = path.get(exchange.clone()).unwrap_or_default();
-            if is_thinking_loop(messages) {
-                structure.note(exchange.start + 1..exchange.end, |place| place.in_thinking_loop = true);
-            }
-        }
         structure
     }
 
@@ -80,6 +91,12 @@ impl Structure {
     pub(super) fn is_atom_start(&self, at: usize) -> bool {
         let place = self.place(at);
         at == self.leading || !(place.in_pair || place.in_reply)
+    }
+
+    fn close(&mut self, exchange: Option<Exchange>, end: usize) {
+        if let Some(Exchange { start, thinks: true, calls: true }) = exchange {
+            self.note(start + 1..end, |place| place.in_thinking_loop = true);
+        }
     }
 
     fn note(&mut self, places: std::ops::Range<usize>, fact: impl Fn(&mut Place)) {
@@ -124,11 +141,6 @@ impl Structure {
 pub(crate) fn leading(path: &[Entry]) -> usize {
     let leading = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);
     path.iter().take_while(leading).count()
-}
-
-fn is_thinking_loop(exchange: &[Entry]) -> bool {
-    let any = |wanted: fn(BlockKind) -> bool| exchange.iter().any(|entry| holds(&entry.outline, wanted));
-    any(is_thinking) && any(|kind| kind == BlockKind::ToolUse)
 }
 
 fn holds(outline: &Outline, wanted: impl Fn(BlockKind) -> bool) -> bool {

@@ -70,7 +70,12 @@ impl Words {
 impl Draft<'_> {
     /// The most tokens that a view can have, the summaries shortened so far.
     pub(super) fn bound(&self, caps: Caps) -> Tokens {
-        self.bound_by(|summary| match &summary.written {
+        self.bound_of(&self.zones, caps)
+    }
+
+    /// The same with other zones in place of its own.
+    pub(super) fn bound_of(&self, zones: &[Zone], caps: Caps) -> Tokens {
+        self.bound_by(zones, |summary| match &summary.written {
             Some((_, tokens)) => *tokens,
             None => caps.least(summary.wanted, self.ground.budget),
         })
@@ -102,14 +107,15 @@ impl Draft<'_> {
 
     /// The most tokens that a view can have with the room that its summaries were given.
     pub(super) fn bound_by_caps(&self) -> Tokens {
-        self.bound_by(|summary| summary.written.as_ref().map_or(summary.cap, |(_, tokens)| *tokens))
+        let given = |summary: &Summary| summary.written.as_ref().map_or(summary.cap, |(_, tokens)| *tokens);
+        self.bound_by(&self.zones, given)
     }
 
-    fn bound_by(&self, summary: impl Fn(&Summary) -> Tokens) -> Tokens {
+    fn bound_by(&self, zones: &[Zone], summary: impl Fn(&Summary) -> Tokens) -> Tokens {
         let leading = self.ground.cuts.leading();
         let mut sum = Tokens::ZERO;
         let mut said = false;
-        for stretch in self.zones.chunk_by(|left, right| left.is_hidden() == right.is_hidden()) {
+        for stretch in zones.chunk_by(|left, right| left.is_hidden() == right.is_hidden()) {
             if stretch.first().is_some_and(Zone::is_hidden) {
                 sum += self.words.stretch(stretch, !said, &summary);
             } else {

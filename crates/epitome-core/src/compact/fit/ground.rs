@@ -17,21 +17,21 @@ const LEAST: Tokens = Tokens(256);
 /// What the words at either end of a pinned stretch take.
 const AROUND_PINS: Tokens = Tokens(32);
 
-pub(super) struct Ground<'g> {
-    pub(super) path: &'g [Entry],
-    pub(super) messages: &'g [Message],
-    pub(super) budget: Tokens,
-    pub(super) previous: Option<&'g Compaction>,
-    pub(super) count: &'g dyn Count,
-    pub(super) cuts: Cuts,
+pub(crate) struct Ground<'g> {
+    pub(crate) path: &'g [Entry],
+    pub(crate) messages: &'g [Message],
+    pub(crate) budget: Tokens,
+    pub(crate) previous: Option<&'g Compaction>,
+    pub(crate) count: &'g dyn Count,
+    pub(crate) cuts: Cuts,
     /// What must be kept beside the leading system messages, in order.
-    pub(super) pinned: Vec<Range<usize>>,
-    pub(super) minimum: Tokens,
+    pub(crate) pinned: Vec<Range<usize>>,
+    pub(crate) minimum: Tokens,
     request: Option<usize>,
 }
 
 impl<'g> Ground<'g> {
-    pub(super) fn of(
+    pub(crate) fn of(
         path: &'g [Entry],
         messages: &'g [Message],
         limits: &Limits<'g>,
@@ -43,6 +43,11 @@ impl<'g> Ground<'g> {
         let Limits { budget, previous, .. } = *limits;
         let request = resume::last_request(path, messages);
         Self { path, messages, budget, previous, count, cuts, pinned, minimum, request }
+    }
+
+    /// The same with another budget.
+    pub(crate) fn within(self, budget: Tokens) -> Self {
+        Self { budget, ..self }
     }
 
     pub(super) fn is_pinned(&self, message: usize) -> bool {

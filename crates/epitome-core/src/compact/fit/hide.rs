@@ -95,10 +95,11 @@ impl<'g> Draft<'g> {
     }
 
     fn first_fitting(&self, cuts: &[usize]) -> Option<Self> {
-        let fits = |cut: usize| Some(self.cut_at(cut)).filter(|draft| draft.fits(Caps::Floor));
-        let first = cuts.partition_point(|cut| fits(*cut).is_none());
-        let mut draft = fits(*cuts.get(first)?)?;
-        let kept = self.ground.path.len() - cuts.get(first)?;
+        let fits = |cut: usize| self.bound_of(&self.cut_zones(cut), Caps::Floor) <= self.ground.budget;
+        let first = cuts.partition_point(|cut| !fits(*cut));
+        let cut = cuts.get(first).copied().filter(|cut| fits(*cut))?;
+        let mut draft = self.cut_at(cut);
+        let kept = self.ground.path.len() - cut;
         let before = self.ground.path.len() - self.tail();
         draft.notes.push(format!("messages kept at the end: {kept} instead of {before}"));
         Some(draft)
@@ -133,13 +134,17 @@ impl<'g> Draft<'g> {
         (from..self.ground.path.len()).filter(|at| self.ground.cuts.only_thinking_forbids(*at)).collect()
     }
 
-    // The draft with the cut moved here. Behind the user's last request it leaves the request standing.
     fn cut_at(&self, cut: usize) -> Self {
+        let mut draft = self.clone();
+        draft.zones = self.cut_zones(cut);
+        draft
+    }
+
+    // The zones with the cut moved here. Behind the user's last request it leaves the request standing.
+    fn cut_zones(&self, cut: usize) -> Vec<Zone> {
         let tail = self.tail();
         let request = self.ground.request().filter(|request| (tail..cut).contains(request));
-        let mut draft = self.clone();
-        draft.zones = self.hiding(tail..cut, request);
-        draft
+        self.hiding(tail..cut, request)
     }
 
     fn hiding(&self, hide: Range<usize>, request: Option<usize>) -> Vec<Zone> {

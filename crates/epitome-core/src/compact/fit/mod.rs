@@ -21,7 +21,7 @@ use crate::prune::Count;
 use crate::units::Tokens;
 use bound::Caps;
 use draft::Draft;
-use ground::Ground;
+pub(super) use ground::Ground;
 
 /// A plan that meets its budget, and what had to be done for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,8 +60,12 @@ pub fn fit(
     limits: &Limits<'_>,
     count: &dyn Count,
 ) -> Fitted {
-    let ground = Ground::of(path, messages, limits, count);
-    let draft = Draft::of(&plan, &ground);
+    fit_on(plan, &Ground::of(path, messages, limits, count))
+}
+
+/// The same where the ground is read already.
+pub(super) fn fit_on(plan: Plan, ground: &Ground<'_>) -> Fitted {
+    let draft = Draft::of(&plan, ground);
     if draft.fits(Caps::Wanted) && !draft.mended {
         return Fitted { plan, notes: Vec::new() };
     }

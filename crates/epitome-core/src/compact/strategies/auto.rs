@@ -7,7 +7,7 @@ use crate::compact::cuts::leading;
 use crate::compact::plan::{Limits, Outcome, Plan, Planned, Strategy};
 use crate::compact::segment::Compaction;
 use crate::compact::settings::StrategyName;
-use crate::compact::view::{SystemPlace, ViewOutline};
+use crate::compact::view::{CountedView, SystemPlace};
 use crate::message::{BlockKind, Message, Role};
 use crate::outline::{BlockOutline, Entry};
 use crate::prune::Count;
@@ -57,8 +57,9 @@ impl<'a> Auto<'a> {
         let Plan { placement, wording, .. } = plan;
         let compaction =
             Compaction { segments: segments.collect(), placement: *placement, wording: wording.clone() };
-        let shown = ViewOutline::of(&compaction, path, SystemPlace::Message(Role::System));
-        Measured::of(&shown, path, messages, self.count).total() <= limits.budget
+        let place = SystemPlace::Message(Role::System);
+        let shown = CountedView::of(&compaction, path, messages, place, self.count);
+        Measured::of(&shown, path).total() <= limits.budget
     }
 }
 

@@ -108,6 +108,7 @@ impl<'c> Builder<'c> {
         hold: impl Fn(&'m [Marked]) -> Cow<'c, [Marked]>,
     ) {
         let mut fates = prune::fates(marks, self.path).peekable();
+        self.view.pieces.reserve(range.len());
         for at in range {
             match fates.next_if(|(marked, _)| *marked == at).map(|(_, fate)| fate) {
                 None => self.push(at, PieceOutline::Keep(at)),
