@@ -37,10 +37,14 @@ impl<'k, 'a> Known<'k, 'a> {
         &self.messages
     }
 
-    /// What a block becomes under a mark; `None` where it has no text that could be changed.
-    pub(crate) fn print(&self, subject: &Subject<'_>, mark: Mark) -> Option<Arc<Print>> {
+    /// The text that a block becomes under a mark; `None` where it has none that could be changed.
+    pub(crate) fn marked(&self, subject: &Subject<'_>, mark: Mark) -> Option<String> {
+        self.print(subject, mark, |print| print.text.clone())
+    }
+
+    fn print<T>(&self, subject: &Subject<'_>, mark: Mark, read: impl Fn(&Print) -> T) -> Option<T> {
         let sketch = self.messages.get(subject.message)?;
-        sketch.print(self.body.message(subject.message), subject, mark, self.sketches.counter())
+        sketch.print(self.body.message(subject.message), subject, mark, self.sketches.counter(), read)
     }
 }
 
@@ -50,7 +54,7 @@ impl Count for Known<'_, '_> {
     }
 
     fn known(&self, subject: &Subject<'_>, mark: Mark) -> Option<Size> {
-        Some(self.print(subject, mark)?.size)
+        self.print(subject, mark, |print| print.size)
     }
 }
 

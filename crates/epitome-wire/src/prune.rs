@@ -64,8 +64,7 @@ fn outcomes(known: &Known<'_, '_>, plan: &Plan, path: &[Entry]) -> Vec<(usize, O
         if marked.mark == Mark::Remove {
             return Some((marked.block, Edit::Remove));
         }
-        let print = known.print(&marked.subject(path)?, marked.mark)?;
-        Some((marked.block, Edit::Text(print.text.clone())))
+        Some((marked.block, Edit::Text(known.marked(&marked.subject(path)?, marked.mark)?)))
     };
     let outcome = |fate: Fate<'_>| match fate {
         Fate::Marked(marks) => Outcome::Edit(marks.iter().filter_map(edit).collect()),

@@ -26,7 +26,7 @@ pub struct Sketch {
     /// What edits are made by; spans count from the start of the message.
     pub layout: Layout,
     dialect: Dialect,
-    prints: Mutex<Vec<Arc<Print>>>,
+    prints: Mutex<Vec<Print>>,
 }
 
 /// What a block becomes under a mark.
@@ -50,21 +50,22 @@ impl Sketch {
         Ok(Self { outline, layout, dialect, prints: Mutex::default() })
     }
 
-    /// What a block of this message, whose bytes are `json`, becomes under `mark`.
+    /// Reads what a block of this message, whose bytes are `json`, becomes under `mark`.
     ///
     /// `None` where the block has no text that could be changed.
-    pub(crate) fn print(
+    pub(crate) fn print<T>(
         &self,
         json: &str,
         subject: &Subject<'_>,
         mark: Mark,
         counter: &Counter,
-    ) -> Option<Arc<Print>> {
-        let same = |print: &&Arc<Print>| {
+        read: impl Fn(&Print) -> T,
+    ) -> Option<T> {
+        let same = |print: &&Print| {
             print.block == subject.block && print.mark == mark && print.speaker == subject.speaker
         };
         if let Some(print) = locked(&self.prints).iter().find(same) {
-            return Some(Arc::clone(print));
+            return Some(read(print));
         }
         self.layout.blocks.get(subject.block)?.text?;
         let (message, _) = decode_message(self.dialect, json).ok()?;
@@ -73,13 +74,14 @@ impl Sketch {
         let moved = moved_breakpoint(&message, subject.block).map_or(0, field_bytes);
         let size = Size { tokens: counter.text(&text), bytes: json_bytes(&text) + moved };
         let speaker = subject.speaker.to_owned();
-        let print = Arc::new(Print { block: subject.block, mark, speaker, text, size });
+        let print = Print { block: subject.block, mark, speaker, text, size };
+        let found = read(&print);
         let mut prints = locked(&self.prints);
         if prints.len() >= PRINTS {
             prints.clear();
         }
-        prints.push(Arc::clone(&print));
-        Some(print)
+        prints.push(print);
+        Some(found)
     }
 }
 
