@@ -36,6 +36,7 @@ pub use cuts::{CutRule, Cuts, pin_closure};
 pub use expand::expand;
 pub use fit::{Fitted, fit, minimum_budget, plan_tokens};
 pub use plain_checkpoint::PlainCheckpoint;
+pub(crate) use plan::is_annotation;
 pub use plan::{Limits, Outcome, Plan, Planned, Strategy, SummaryTask};
 pub use presets::Preset;
 pub use report::{Decision, Report, Stretch};

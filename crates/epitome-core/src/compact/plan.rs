@@ -166,6 +166,13 @@ fn annotation(messages: usize) -> String {
     format!("Context contained {messages} messages. Summary unavailable.")
 }
 
+/// Whether a summary is only such a note, or what a cap left of it.
+pub(crate) fn is_annotation(summary: &str) -> bool {
+    let number = summary.split(|letter: char| !letter.is_ascii_digit()).find(|digits| !digits.is_empty());
+    let messages = number.and_then(|digits| digits.parse().ok());
+    messages.is_some_and(|messages| annotation(messages).starts_with(summary))
+}
+
 // The longest start of the text, in whole lines where possible, that fits both caps.
 fn fitting(
     text: String,

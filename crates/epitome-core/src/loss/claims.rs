@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::checkpoint::{Section, Source, read_source, section_of, split_provenance};
+use crate::compact::is_annotation;
 use crate::message::Role;
 use crate::statements::sentences;
 
@@ -34,8 +35,11 @@ pub(super) enum Form {
     Names,
 }
 
-/// The claims of a summary.
+/// The claims of a summary; the note that there is none claims nothing.
 pub(super) fn claims(summary: &str) -> Vec<Claim<'_>> {
+    if is_annotation(summary) {
+        return Vec::new();
+    }
     let mut reader =
         Reader { claims: Vec::new(), section: None, form: Form::Sentence, source: None, speaker: None };
     let mut at = 0;

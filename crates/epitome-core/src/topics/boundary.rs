@@ -32,6 +32,8 @@ pub enum Why {
     },
     /// The words changed.
     Subject,
+    /// An earlier compaction parted the messages here.
+    Parted,
     /// It had grown too large.
     Threshold {
         /// To so many tokens.

@@ -179,6 +179,13 @@ fn what_is_true_is_no_invention() {
 }
 
 #[test]
+fn the_note_that_there_is_no_summary_claims_nothing() {
+    assert_eq!(check("Context contained 10 messages. Summary unavailable.").invented, []);
+    assert_eq!(check("Context contained 10 messages.").invented, []);
+    assert_ne!(check("Context contained 10 messages. The limit is 731 requests.").invented, []);
+}
+
+#[test]
 fn what_else_a_writer_knew_is_no_invention() {
     let messages = talk();
     let summary = "- Refunds go through ledger_api within 14 days";

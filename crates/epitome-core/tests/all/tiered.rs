@@ -63,3 +63,20 @@ proptest! {
         }
     }
 }
+
+/// What a pin keeps before the current topic is a topic of its own, also when the tiers are looked at again.
+#[test]
+fn a_pinned_exchange_does_not_grow_into_the_current_topic() {
+    let words = |number: usize| "word ".repeat(number);
+    let lengths = [(Role::User, 10), (Role::Assistant, 270), (Role::User, 10), (Role::Assistant, 200)];
+    let later = [(Role::User, 10), (Role::Assistant, 150), (Role::User, 10), (Role::Assistant, 80)];
+    let all = lengths.into_iter().chain(later);
+    let messages: Vec<Message> = all.map(|(role, length)| Message::text(role, words(length))).collect();
+    let (path, pins, budget) = (path(&messages), [2, 3], Tokens(1_000));
+    let limits = Limits { budget, pins: &pins, previous: None };
+    let Outcome::Compact(plan) = friday().plan(&path, &messages, &limits) else { panic!("nothing to do") };
+    let compaction = plan.run(&messages, &mut Talkative::default(), &count);
+    assert_eq!(shape(&compaction.segments), "topic 0..2 | kept 2..4 | kept 4..8");
+    let again = friday().plan(&path, &messages, &Limits { previous: Some(&compaction), ..limits });
+    assert!(matches!(again, Outcome::Nothing(_)), "{again:?}");
+}

@@ -23,7 +23,7 @@ use crate::message::Message;
 use crate::outline::Entry;
 use crate::prune::{Count, Marked};
 use crate::tokens::MESSAGE_OVERHEAD;
-use crate::topics::{LEAST_SUMMARY, TopicSettings, boundaries_after, seal_above};
+use crate::topics::{Boundary, LEAST_SUMMARY, TopicSettings, Why, boundaries_after, seal_above};
 use crate::units::Tokens;
 
 /// When the tiers are looked at.
@@ -210,13 +210,26 @@ impl<'a> Planning<'a> {
     // The topics from `start` on; the last is the current one.
     fn topics(&self, start: usize) -> Vec<Range<usize>> {
         let settings = &self.tiered.settings;
-        let boundaries = boundaries_after(start, self.path, self.messages, settings, &self.tiered.seals);
+        let mut boundaries = boundaries_after(start, self.path, self.messages, settings, &self.tiered.seals);
+        boundaries.extend(self.parted(start).map(|at| Boundary { at, why: Why::Parted }));
+        boundaries.sort_by_key(|boundary| boundary.at);
         let boundaries = seal_above(self.path, boundaries, start, settings.seal_above(self.limits.budget));
-        let mut cuts: Vec<usize> = boundaries.iter().map(|boundary| boundary.at).collect();
-        cuts.retain(|at| *at > start && self.cuts.check(*at).is_ok());
+        let legal = |boundary: &&Boundary| match boundary.why {
+            Why::Parted => true,
+            _ => boundary.at > start && self.cuts.check(boundary.at).is_ok(),
+        };
+        let cuts: Vec<usize> = boundaries.iter().filter(legal).map(|boundary| boundary.at).collect();
         let ends = cuts.iter().copied().chain([self.path.len()]);
         let starts = [start].into_iter().chain(cuts.iter().copied());
         starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
+    }
+
+    // Where the compaction in force parted what it shows. What was a topic of its own then, such as what a pin kept
+    // before the current topic, does not grow together with the current one again.
+    fn parted(&self, start: usize) -> impl Iterator<Item = usize> {
+        let segments = self.previous.map_or(&[][..], |compaction| &compaction.segments);
+        let starts = segments.iter().map(|segment| segment.range().start);
+        starts.filter(move |at| *at > start && self.cuts.check_turn(*at).is_ok())
     }
 
     fn shown(&self, range: Range<usize>) -> Shown<'a> {
