@@ -13,6 +13,7 @@ pub mod calibrate;
 pub mod checkpoint;
 pub mod compact;
 pub mod cost;
+pub mod digest;
 pub mod events;
 pub mod fidelity;
 mod hash;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use epitome_core::compact::{
-    self, Compacted, Compaction, Piece, Placement, PlainCheckpoint, Request, Segment, Stakes, StrategyName,
-    SystemPlace, View, view,
+    self, Compacted, Compaction, Piece, Placement, Request, Segment, Stakes, StrategyName, SystemPlace, View,
+    view,
 };
+use epitome_core::digest::Digest;
 use epitome_core::loss;
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Block, BlockKind, Entry, Message, Role, Tokens};
@@ -143,7 +144,8 @@ pub(crate) fn offline(
     request: &Request<'_>,
     count: &dyn Fn(&str) -> Tokens,
 ) -> Compacted {
-    compact::compact(path, messages, request, &mut PlainCheckpoint::new(path, count), &count)
+    let mut digest = Digest::new(path, messages, count).masking(request.settings.compact.mask_secrets);
+    compact::compact(path, messages, request, &mut digest, &count)
 }
 
 fn numbers_of(messages: &[Messages]) -> Vec<usize> {

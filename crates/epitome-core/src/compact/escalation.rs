@@ -2,11 +2,11 @@
 //!
 //! Whoever wrote it, no summary leaves here with a secret in it unless the settings allow that.
 
-use super::plain_checkpoint::PlainCheckpoint;
 use super::segment::{Compaction, Level, Segment};
 use super::settings::{Fallback, StrategyName};
 use super::summarizer::{Summarizer, SummaryError, SummaryRequest};
 use crate::checkpoint::validate;
+use crate::digest::Digest;
 use crate::message::Message;
 use crate::prune::text_of;
 use crate::secrets::masked;
@@ -15,7 +15,7 @@ use crate::units::{Chars, Tokens};
 /// Has summaries written, and minds those that fail.
 pub(super) struct Escalation<'s> {
     pub(super) summarizer: &'s mut dyn Summarizer,
-    pub(super) offline: PlainCheckpoint<'s>,
+    pub(super) offline: Digest<'s>,
     pub(super) fallback: Fallback,
     pub(super) mask_secrets: bool,
     /// The first messages of the stretches that could not be summarised, and why.
@@ -48,6 +48,7 @@ impl Escalation<'_> {
             return Err(SummaryError("the summary is empty".to_owned()));
         }
         let checked = request.level == Level::Checkpoint
+            && !self.summarizer.is_mechanical()
             && (self.fallback == Fallback::Seed || is_worth_a_checkpoint(request));
         if !checked {
             return Ok(text);

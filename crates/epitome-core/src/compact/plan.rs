@@ -11,6 +11,7 @@ use super::summarizer::{Summarizer, SummaryRequest};
 use super::view::{Placement, Wording};
 use crate::message::Message;
 use crate::outline::Entry;
+use crate::prune::Marked;
 use crate::units::{Chars, Tokens};
 
 /// What a compaction must fit in, and what it must not touch.
@@ -90,11 +91,23 @@ impl Plan {
         summarizer: &mut dyn Summarizer,
         count: &dyn Fn(&str) -> Tokens,
     ) -> Compaction {
+        let marks = self.marks();
         let segments = self.parts.into_iter().map(|part| match part {
             Planned::Segment(segment) => segment,
-            Planned::Summary(task) => task.write(messages, &self.wording, summarizer, count),
+            Planned::Summary(task) => task.write(messages, &marks, &self.wording, summarizer, count),
         });
         Compaction { segments: segments.collect(), placement: self.placement, wording: self.wording }
+    }
+}
+
+impl Plan {
+    // The marks on the messages that are shown, in their order.
+    fn marks(&self) -> Vec<Marked> {
+        let marks = self.parts.iter().filter_map(|part| match part {
+            Planned::Segment(Segment::Pruned { marks, .. }) => Some(marks),
+            _ => None,
+        });
+        marks.flatten().cloned().collect()
     }
 }
 
@@ -133,6 +146,7 @@ impl SummaryTask {
     fn write(
         mut self,
         messages: &[Message],
+        marks: &[Marked],
         wording: &Wording,
         summarizer: &mut dyn Summarizer,
         count: &dyn Fn(&str) -> Tokens,
@@ -144,9 +158,11 @@ impl SummaryTask {
         }
         let request = SummaryRequest {
             level: self.level,
+            range: self.range.clone(),
             messages: &messages,
             first: self.fresh.start,
             previous: &self.previous,
+            marks,
             max_tokens: self.max_tokens,
             max_chars: self.max_chars,
             instructions: None,

@@ -72,6 +72,11 @@ pub(super) fn taken_out(messages: &[Message], own: &Wording) -> Option<(Vec<Stri
     Some((texts, rest.collect()))
 }
 
+/// Whether a message is a summary, in the words of a preset or of the defaults: nobody said what stands in it.
+pub(crate) fn is_summary(message: &Message) -> bool {
+    told(message, &Wording::default()).is_some()
+}
+
 /// What a person said last, which no summary is.
 pub(super) fn last_request(path: &[Entry], messages: &[Message]) -> Option<usize> {
     let own = Wording::default();

@@ -6,13 +6,13 @@
 use super::backing::current;
 use super::case::Case;
 use super::escalation::Escalation;
-use super::plain_checkpoint::PlainCheckpoint;
 use super::plan::Plan;
 use super::report::Report;
 use super::request::Request;
 use super::segment::Compaction;
 use super::settings::Fallback;
 use super::summarizer::Summarizer;
+use crate::digest::Digest;
 use crate::events;
 use crate::message::Message;
 use crate::outline::Entry;
@@ -53,7 +53,7 @@ pub fn compact(
     events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
     let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
     let count = |text: &str| count.text(text);
-    let offline = PlainCheckpoint::new(path, &count);
+    let offline = Digest::new(path, messages, &count).masking(mask_secrets);
     let mut escalation = Escalation { summarizer, offline, fallback, mask_secrets, failures: Vec::new() };
     let mut compaction = decided.plan.clone().run(messages, &mut escalation, &count);
     for (first, error) in &escalation.failures {

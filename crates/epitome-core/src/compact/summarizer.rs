@@ -1,22 +1,29 @@
 //! Who writes summaries: a trait, and the plain extract that serves where nothing better is at hand.
 
+use std::ops::Range;
+
 use thiserror::Error;
 
 use super::segment::Level;
 use crate::message::{Block, Message, Role};
+use crate::prune::Marked;
 use crate::units::{Chars, Tokens};
 
 /// What a summary is to be of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SummaryRequest<'a> {
     /// What kind of summary.
     pub level: Level,
-    /// The messages it is to stand for, without those that `previous` already stands for.
+    /// The numbers of all the messages it is to stand for.
+    pub range: Range<usize>,
+    /// Those messages, without the ones that `previous` already stands for.
     pub messages: &'a [Message],
     /// The number of the first of them in the path.
     pub first: usize,
     /// The summaries that it replaces, oldest first, each to be merged into it.
     pub previous: &'a [String],
+    /// What is cut short or cleared in the messages that stay beside it.
+    pub marks: &'a [Marked],
     /// How many tokens it may have.
     pub max_tokens: Tokens,
     /// How many characters it may have.
@@ -34,6 +41,11 @@ pub struct SummaryError(pub String);
 pub trait Summarizer {
     /// The summary that was asked for. One that is too long is shortened by the caller.
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError>;
+
+    /// Whether code picks the words, so that a summary needs no check for what models get wrong.
+    fn is_mechanical(&self) -> bool {
+        false
+    }
 }
 
 /// The first sentence of each message, oldest first, as many as fit: it needs no model and cannot fail.

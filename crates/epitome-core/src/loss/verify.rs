@@ -208,6 +208,12 @@ impl<'a, 'h> Verifier<'a, 'h> {
             return (!outside && traced.anywhere.coverage < enough).then_some(Fault::Unsupported);
         };
         let parts = self.parts.get(range.start as usize..range.end as usize).unwrap_or_default();
+        // A call is written down as the tool's name and what it was called with, which are two parts.
+        let input = |tool: &Part<'_>| traced.claim.text.strip_prefix(tool.text)?.strip_prefix(' ');
+        let called = |input: &str| parts.iter().any(|part| part.text.contains(input));
+        if traced.claim.form == Form::Excerpt && parts.iter().filter_map(input).any(called) {
+            return None;
+        }
         let by = parts.iter().any(|part| is_by(part, source.role));
         if by && support.coverage >= enough {
             return None;

@@ -19,3 +19,4 @@ pub use boundary::{Boundary, Why, boundaries, seal_above};
 pub use context::{BulkSummary, CompressedContext, TopicSummary};
 pub(crate) use settings::LEAST_SUMMARY;
 pub use settings::{Fraction, SubjectDetection, TopicSettings};
+pub(crate) use terms::word_terms;

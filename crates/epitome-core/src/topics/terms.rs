@@ -37,6 +37,11 @@ pub(crate) fn terms(exchange: &[Message]) -> Terms {
     found.into_iter().map(|(term, (times, weight))| (term, (1.0 + times).ln() * weight)).collect()
 }
 
+/// The terms of a text in which people talk, in their order.
+pub(crate) fn word_terms(text: &str) -> impl Iterator<Item = u64> + '_ {
+    text.split(is_gap).filter_map(term).map(|(term, _)| term)
+}
+
 fn text(block: &Block) -> Option<&str> {
     match block {
         Block::Text(text) => Some(&text.text),

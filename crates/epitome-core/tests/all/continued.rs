@@ -40,7 +40,9 @@ fn a_long_session_becomes_a_cascade_of_summaries() {
             })
             .collect();
         assert!(tasks.len() > 2, "{strategy:?}: {tasks:?}");
-        assert!(tasks.iter().map(|(_, most)| most).sum::<u64>() <= 2_000, "{tasks:?}");
+        // What `auto` gives its summaries is what recent messages leave, up to an eighth of what they stand for.
+        let most = if strategy == StrategyName::Auto { 25_000 } else { 2_000 };
+        assert!(tasks.iter().map(|(_, most)| most).sum::<u64>() <= most, "{tasks:?}");
         assert!(
             tasks.is_sorted_by(|older, newer| older.0 >= newer.0),
             "the older, the more briefly: {tasks:?}"

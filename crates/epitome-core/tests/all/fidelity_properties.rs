@@ -161,7 +161,7 @@ proptest! {
         let mut made = 0;
         let rounds = growing.rounds(&reading, &mut |path: &[Entry], messages: &[Message], previous| {
             let request = Request { budget: Some(budget), previous, ..Request::new(&settings) };
-            let mut offline = epitome_core::compact::PlainCheckpoint::new(path, &count);
+            let mut offline = epitome_core::digest::Digest::new(path, messages, &count);
             let compaction = compact(path, messages, &request, &mut offline, &count).compaction;
             made += usize::from(compaction.is_some());
             compaction

@@ -1,6 +1,7 @@
 //! The loss report: what summaries keep, lose and make up.
 
-use epitome_core::compact::{self, Compaction, PlainCheckpoint, Request, Segment, SystemPlace};
+use epitome_core::compact::{self, Compaction, Request, Segment, SystemPlace};
+use epitome_core::digest::Digest;
 use epitome_core::loss::{self, Fate, Fault, Loss, Recall, Sources, What};
 use epitome_core::prune::{Mark, Marked, Rule};
 use epitome_core::settings::Settings;
@@ -267,7 +268,7 @@ proptest! {
         let counter = counter();
         let count = |text: &str| counter.text(text);
         let compacted =
-            compact::compact(&path, &messages, &request, &mut PlainCheckpoint::new(&path, &count), &count);
+            compact::compact(&path, &messages, &request, &mut Digest::new(&path, &messages, &count), &count);
         if let Some(compaction) = compacted.compaction {
             let view = compact::view(&compaction, &path, &messages, SystemPlace::Outside);
             let loss = loss::of(&compaction, &view, &path, &messages, &[]);

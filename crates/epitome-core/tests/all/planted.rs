@@ -1,6 +1,7 @@
 //! Inventions planted into honest summaries: how many are caught, and how often an honest summary is suspected.
 
-use epitome_core::compact::{self, PlainCheckpoint, Request, Segment, StrategyName, SystemPlace};
+use epitome_core::compact::{self, Request, Segment, StrategyName, SystemPlace};
+use epitome_core::digest::Digest;
 use epitome_core::items::{self, Kind};
 use epitome_core::loss::{self, Loss, Sources};
 use epitome_core::settings::Settings;
@@ -87,7 +88,7 @@ fn summarised(messages: &[Message]) -> Option<(String, Loss)> {
     let counter = counter();
     let count = |text: &str| counter.text(text);
     let compacted =
-        compact::compact(&path, messages, &request, &mut PlainCheckpoint::new(&path, &count), &count);
+        compact::compact(&path, messages, &request, &mut Digest::new(&path, messages, &count), &count);
     let compaction = compacted.compaction?;
     let view = compact::view(&compaction, &path, messages, SystemPlace::Outside);
     let loss = loss::of(&compaction, &view, &path, messages, &[]);

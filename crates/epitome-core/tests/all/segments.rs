@@ -286,9 +286,11 @@ fn leading_sentences_leave_room_for_what_is_new() {
     let summarize = |messages: &[Message], previous: &[String], max_tokens: u64| {
         let request = SummaryRequest {
             level: Level::Rolling,
+            range: 0..messages.len(),
             messages,
             first: 0,
             previous,
+            marks: &[],
             max_tokens: Tokens(max_tokens),
             max_chars: None,
             instructions: None,

@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use epitome_core::compact::{
-    Compaction, LeadingSentences, Limits, Piece, PlainCheckpoint, Preset, Request, StrategyName, SystemPlace,
-    check_tiling, compact, minimum_budget, view, view_tokens,
+    Compaction, LeadingSentences, Limits, Piece, Preset, Request, StrategyName, SystemPlace, check_tiling,
+    compact, minimum_budget, view, view_tokens,
 };
+use epitome_core::digest::Digest;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::{Bpe, Counter, ImagePricing, Tokenizer};
 use epitome_core::{Entry, Message, Outline, Role, Tokens};
@@ -61,7 +62,7 @@ fn holds(
     let least = minimum_budget(&path, &Limits { pins, ..Limits::default() });
     let budget = Tokens(whole.0 * per_cent / 100).max(least);
     let request = Request { budget: Some(budget), pins, ..Request::new(settings) };
-    let run = || compact(&path, messages, &request, &mut PlainCheckpoint::new(&path, &count), &count);
+    let run = || compact(&path, messages, &request, &mut Digest::new(&path, messages, &count), &count);
     let compacted = run();
     assert_eq!(compacted, run(), "the same again gives the same");
     let Some(compaction) = compacted.compaction else { return false };

@@ -120,6 +120,12 @@ impl<'g> Draft<'g> {
         })
     }
 
+    /// Whether most of the budget was meant for summaries, and no pin has a right to it.
+    pub(super) fn is_for_its_summaries(&self) -> bool {
+        let wanted: Tokens = self.summaries().map(|summary| summary.wanted).sum();
+        self.ground.pinned.is_empty() && wanted.0.saturating_mul(2) >= self.ground.budget.0
+    }
+
     /// What messages cost together, their marks considered.
     pub(super) fn cost_of(&self, range: Range<usize>) -> Tokens {
         let sum = |at: usize| self.sums.get(at).or(self.sums.last()).copied().unwrap_or_default();

@@ -63,7 +63,7 @@ impl<'g> Draft<'g> {
         let cut = in_thinking.or(ordinary).unwrap_or(self.tail());
         let mut draft = self.with_short_request().cut_at(cut);
         draft.without_thinking = in_thinking.is_some();
-        draft.shorten_largest().then_some(draft)
+        draft.shorten_largest(Caps::Floor).then_some(draft)
     }
 
     /// What the user asked for last, cut short where it must be, and summaries of everything else.
@@ -71,7 +71,7 @@ impl<'g> Draft<'g> {
         self.ground.request()?;
         let mut draft = self.cut_at(self.ground.path.len());
         draft.notes.push("kept nothing of the last turn but the user's request".to_owned());
-        draft.shorten_largest().then_some(draft)
+        draft.shorten_largest(Caps::Floor).then_some(draft)
     }
 
     /// Summaries of everything but the pins, as few and as short as it takes.

@@ -54,14 +54,14 @@ impl Draft<'_> {
     }
 
     /// Cuts the largest items of what is shown down to a common length, the greatest that fits.
-    pub(super) fn shorten_largest(&mut self) -> bool {
-        if self.fits(Caps::Floor) {
+    pub(super) fn shorten_largest(&mut self, caps: Caps) -> bool {
+        if self.fits(caps) {
             return true;
         }
         let mut items = self.items();
         items.sort_unstable_by_key(|item| (std::cmp::Reverse(item.tokens), item.message, item.block));
         let total: Tokens = items.iter().map(|item| item.tokens).sum();
-        let fixed = self.bound(Caps::Floor) - total;
+        let fixed = self.bound(caps) - total;
         let mut level = common_level(&items, self.ground.budget - fixed);
         let bare = self.marks.clone();
         loop {
@@ -71,7 +71,7 @@ impl Draft<'_> {
             let marks: Vec<(Marked, Tokens)> =
                 shorter.filter_map(|item| self.shortened(item, level, names.of(item))).collect();
             self.hold_short(marks);
-            if self.fits(Caps::Floor) {
+            if self.fits(caps) {
                 return true;
             }
             if level == Tokens::ZERO {

@@ -29,7 +29,7 @@ impl<'a> Auto<'a> {
         Self {
             settings,
             prune: Prune::new(settings, count),
-            checkpoint: Checkpoint::new(settings, count),
+            checkpoint: Checkpoint::by_worth(settings, count),
             count,
         }
     }

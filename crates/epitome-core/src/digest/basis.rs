@@ -1,0 +1,145 @@
+//! What a checkpoint holds in any case: the goal, the latest request, what was changed, and what failed.
+
+use super::Digest;
+use super::carried::carried;
+use super::parts::Voice;
+use super::reading::Reading;
+use super::worth::Worth;
+use crate::artifacts::{self, Failed, Touched};
+use crate::checkpoint::{Checkpoint, Files, Item, Request, Source, merge};
+use crate::compact::SummaryRequest;
+use crate::message::Role;
+use crate::secrets::masked;
+use crate::turn::is_plain_user_message;
+use crate::units::Tokens;
+
+/// No more of the room than this part is for the goal; and so for the request, and for files.
+const SHARE: f32 = 0.15;
+/// What a bullet and the words on its source take.
+const PROVENANCE: Tokens = Tokens(8);
+/// What a goal takes, where there is room.
+const GOAL: f32 = 60.0;
+
+/// The part of a checkpoint that is not weighed against the rest.
+pub(super) fn basis(
+    digest: &Digest<'_>,
+    request: &SummaryRequest<'_>,
+    reading: &Reading<'_>,
+    worth: &mut Worth,
+) -> Checkpoint {
+    let room = request.max_tokens.0 as f32 * SHARE;
+    let mut checkpoint = Checkpoint::default();
+    let opens = |at: usize| digest.path.iter().take(at).all(|entry| !is_plain_user_message(&entry.outline));
+    if opens(request.range.start) {
+        checkpoint.goal = goal(reading, worth, room.min(GOAL));
+    }
+    checkpoint.request = latest(digest, request, reading, worth, room);
+    let range = request.range.clone();
+    let path = digest.path.get(range.clone()).unwrap_or_default();
+    let done = artifacts::of(path, digest.messages.get(range.clone()).unwrap_or_default());
+    let mut wallet = Wallet { left: Tokens(room as u64), digest, first: range.start };
+    checkpoint.files = Files {
+        modified: wallet.files(&done.modified),
+        created: wallet.files(&done.created),
+        deleted: wallet.files(&done.deleted),
+        read: Vec::new(),
+    };
+    wallet.left += Tokens(room as u64);
+    checkpoint.failed = wallet.failures(&done.failed);
+    match carried(digest, request, reading) {
+        Some(earlier) => merge(earlier, checkpoint),
+        None => checkpoint,
+    }
+}
+
+// How the first thing that the user says begins.
+fn goal(reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Item> {
+    let part = reading.parts.iter().position(|part| part.voice == Voice::User)?;
+    let units = reading.of_part.get(part)?.clone();
+    let first = units.start;
+    let mut spent = 0.0;
+    let mut end = first;
+    for unit in units.filter(|unit| !reading.is_shown(*unit)) {
+        spent += reading.units.get(unit)?.cost;
+        if end > first && spent > room {
+            break;
+        }
+        end = unit + 1;
+    }
+    if end == first || spent > room * 4.0 {
+        return None;
+    }
+    let text = reading
+        .parts
+        .get(part)?
+        .text
+        .get(reading.units.get(first)?.span.start..reading.units.get(end - 1)?.span.end)?;
+    (first..end).for_each(|unit| worth.cover(reading, unit));
+    let message = reading.parts.get(part)?.message;
+    Item::new(text, Some(Source { message, role: Role::User }))
+}
+
+// What the user asked for last, unless that is shown as it was or is the goal itself.
+fn latest(
+    digest: &Digest<'_>,
+    request: &SummaryRequest<'_>,
+    reading: &Reading<'_>,
+    worth: &mut Worth,
+    room: f32,
+) -> Option<Request> {
+    let message = digest.path.iter().rposition(|entry| is_plain_user_message(&entry.outline))?;
+    let first = digest.path.iter().position(|entry| is_plain_user_message(&entry.outline))?;
+    if !request.range.contains(&message) || message == first {
+        return None;
+    }
+    let part = reading.parts.iter().position(|part| part.message == message && part.voice == Voice::User)?;
+    let text = reading.parts.get(part)?.text.as_ref();
+    let units = reading.of_part.get(part)?.clone();
+    let cost: f32 = units.clone().filter_map(|unit| reading.units.get(unit)).map(|unit| unit.cost).sum();
+    if cost > room {
+        return None;
+    }
+    units.for_each(|unit| worth.cover(reading, unit));
+    Request::new(text, Some(Source { message, role: Role::User }))
+}
+
+/// What may still be spent on lists.
+struct Wallet<'d> {
+    left: Tokens,
+    digest: &'d Digest<'d>,
+    first: usize,
+}
+
+impl Wallet<'_> {
+    // The latest ones that can be paid for, in their order.
+    fn latest<T>(&mut self, all: &[T], item: impl Fn(&T, usize) -> Option<Item>) -> Vec<Item> {
+        let mut items: Vec<Item> = Vec::new();
+        for item in all.iter().rev().filter_map(|one| item(one, self.first)) {
+            let cost = (self.digest.count)(item.text()) + PROVENANCE;
+            if cost > self.left {
+                break;
+            }
+            self.left = self.left - cost;
+            items.push(item);
+        }
+        items.reverse();
+        items
+    }
+
+    // The files that the work changed; those only read are named like everything else.
+    fn files(&mut self, touched: &[Touched]) -> Vec<Item> {
+        let source = |message| Some(Source { message, role: Role::Assistant });
+        self.latest(touched, |file, first| Item::new(&file.file, source(first + file.message)))
+    }
+
+    // What did not work, and what came of it instead.
+    fn failures(&mut self, failed: &[Failed]) -> Vec<Item> {
+        let masks = self.digest.masks;
+        self.latest(failed, |failed, first| {
+            let Failed { tool, input, error, message, .. } = failed;
+            let text = format!("{tool} {input}: {error}");
+            let text = if masks { masked(&text).into_owned() } else { text };
+            Item::new(&text, Some(Source { message: first + message, role: Role::Assistant }))
+        })
+    }
+}

@@ -1,0 +1,78 @@
+//! What was chosen, as a checkpoint.
+
+use super::pack::Choice;
+use super::parts::Voice;
+use super::reading::Reading;
+use super::worth::Worth;
+use crate::checkpoint::{Checkpoint, Excerpt, Item, Name, Source};
+
+/// The checkpoint with these choices in it: orders as constraints, reports as what is done, other quotations as excerpts, names as names.
+pub(super) fn page(
+    reading: &Reading<'_>,
+    worth: &Worth,
+    choices: &[Choice],
+    basis: &Checkpoint,
+) -> Checkpoint {
+    let mut checkpoint = basis.clone();
+    let mut quotes: Vec<usize> = Vec::new();
+    let mut orders: Vec<usize> = Vec::new();
+    let mut reports: Vec<usize> = Vec::new();
+    let mut names: Vec<(usize, usize)> = Vec::new();
+    for choice in choices {
+        match *choice {
+            Choice::Quote(unit) if worth.is_order(unit) => orders.push(unit),
+            Choice::Quote(unit) if worth.is_report(unit) => reports.push(unit),
+            Choice::Quote(unit) => quotes.push(unit),
+            Choice::Name(thing) => {
+                let place = reading.things.get(thing).and_then(|thing| thing.last);
+                names.push((place.unwrap_or_default(), thing));
+            }
+        }
+    }
+    orders.sort_unstable();
+    reports.sort_unstable();
+    quotes.sort_unstable();
+    names.sort_unstable();
+    let item = |unit: &usize| Item::new(reading.text(*unit), source(reading, *unit));
+    checkpoint.constraints.extend(orders.iter().filter_map(item));
+    checkpoint.done.extend(reports.iter().filter_map(item));
+    checkpoint.excerpts.extend(excerpts(reading, &quotes));
+    let name = |(_, thing): &(usize, usize)| Name::new(reading.things.get(*thing)?.text);
+    checkpoint.names.extend(names.iter().filter_map(name));
+    checkpoint
+}
+
+fn source(reading: &Reading<'_>, unit: usize) -> Option<Source> {
+    let part = reading.part(unit)?;
+    Some(Source { message: part.message, role: part.voice.role() })
+}
+
+// One for every message and speaker; units that follow each other stay together as they were.
+fn excerpts(reading: &Reading<'_>, quotes: &[usize]) -> Vec<Excerpt> {
+    let mut excerpts = Vec::new();
+    let mut pieces: Vec<String> = Vec::new();
+    let mut rest = quotes;
+    while let Some((first, _)) = rest.split_first() {
+        let run = rest.iter().zip(*first..).take_while(|(unit, expected)| {
+            **unit == *expected && (*unit == first || reading.before(**unit).is_some())
+        });
+        let length = run.count();
+        let (stretch, after) = rest.split_at(length);
+        rest = after;
+        pieces.extend(stretch_text(reading, stretch));
+        let here = source(reading, *first);
+        if rest.first().and_then(|next| source(reading, *next)) != here || rest.is_empty() {
+            excerpts.extend(Excerpt::new(std::mem::take(&mut pieces), here));
+        }
+    }
+    excerpts
+}
+
+fn stretch_text(reading: &Reading<'_>, stretch: &[usize]) -> Option<String> {
+    let (first, last) = (reading.units.get(*stretch.first()?)?, reading.units.get(*stretch.last()?)?);
+    let text = reading.parts.get(first.part)?.text.get(first.span.start..last.span.end)?;
+    let voice = reading.parts.get(first.part)?.voice;
+    // Prose needs no indentation; the sentence before, which is left out, ended with a space.
+    let text = if matches!(voice, Voice::User | Voice::Agent) { text.trim_start() } else { text };
+    Some(text.to_owned())
+}

@@ -1,0 +1,128 @@
+//! What a stretch of messages says, block by block, as text that can be quoted.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::compact::is_summary;
+use crate::message::{Block, Message, Role, ToolUse};
+use crate::outline::Entry;
+use crate::secrets::masked;
+use crate::turn::Place;
+
+/// Who speaks, which says a lot about what will be needed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Voice {
+    /// A person.
+    User,
+    /// The agent, to the user or to itself.
+    Agent,
+    /// The agent, to a tool.
+    Call,
+    /// A tool.
+    Tool,
+}
+
+impl Voice {
+    /// The role under which a quotation stands.
+    pub(super) fn role(self) -> Role {
+        match self {
+            Voice::User => Role::User,
+            Voice::Agent | Voice::Call => Role::Assistant,
+            Voice::Tool => Role::Tool,
+        }
+    }
+}
+
+/// The text of one block.
+pub(super) struct Part<'m> {
+    /// The message's number in the path.
+    pub(super) message: usize,
+    pub(super) voice: Voice,
+    pub(super) text: Cow<'m, str>,
+    /// Whether all of it is shown as it is, whatever is quoted.
+    pub(super) shown: bool,
+    /// Tokens for a byte of it.
+    pub(super) density: f32,
+}
+
+/// The parts of these messages, in their order.
+pub(super) fn parts<'m>(
+    path: &[Entry],
+    messages: &'m [Message],
+    range: Range<usize>,
+    is_shown: &dyn Fn(Place) -> bool,
+    masks: bool,
+) -> Vec<Part<'m>> {
+    let mut parts = Vec::new();
+    for at in range {
+        let (Some(entry), Some(message)) = (path.get(at), messages.get(at)) else { continue };
+        if is_summary(message) {
+            continue;
+        }
+        for (number, (block, outline)) in message.blocks.iter().zip(&entry.outline.blocks).enumerate() {
+            let Some((voice, text)) = said(message.role, block) else { continue };
+            let text = if masks { without_secrets(text) } else { text };
+            if !text.trim().is_empty() {
+                let density = outline.tokens.0 as f32 / text.len() as f32;
+                let shown = is_shown(Place { message: at, block: number });
+                parts.push(Part { message: at, voice, text, shown, density });
+            }
+        }
+    }
+    parts
+}
+
+fn without_secrets(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => masked(text),
+        Cow::Owned(text) => match masked(&text) {
+            Cow::Borrowed(_) => Cow::Owned(text),
+            Cow::Owned(masked) => Cow::Owned(masked),
+        },
+    }
+}
+
+fn said(role: Role, block: &Block) -> Option<(Voice, Cow<'_, str>)> {
+    match block {
+        Block::Text(text) => {
+            let voice = match role {
+                Role::Assistant => Voice::Agent,
+                Role::Tool => Voice::Tool,
+                _ => Voice::User,
+            };
+            Some((voice, Cow::Borrowed(&text.text)))
+        }
+        Block::ToolUse(call) | Block::ServerToolUse(call) => Some((Voice::Call, Cow::Owned(called(call)))),
+        Block::ToolResult(result) | Block::ServerToolResult(result) => {
+            let text = match result.content.as_slice() {
+                [Block::Text(only)] => Cow::Borrowed(only.text.as_str()),
+                _ => Cow::Owned(result.joined_text()),
+            };
+            Some((Voice::Tool, text))
+        }
+        // Thinking belongs to the turn it was thought in; media and what is opaque cannot be quoted.
+        _ => None,
+    }
+}
+
+// A call as a person would write it down: a script with its own line breaks, not with those that JSON puts into it.
+fn called(ToolUse { name, input, .. }: &ToolUse) -> String {
+    let arguments = match input.contains('\\') {
+        true => serde_json::from_str(input).ok(),
+        false => None,
+    };
+    match arguments {
+        Some(Value::Object(fields)) if !fields.is_empty() => {
+            let only = fields.len() == 1;
+            let written = fields.iter().map(|(key, value)| match value {
+                Value::String(text) if only => text.clone(),
+                Value::String(text) => format!("{key}: {text}"),
+                other => format!("{key}: {other}"),
+            });
+            format!("{name} {}", written.collect::<Vec<_>>().join("\n"))
+        }
+        _ => format!("{name} {input}"),
+    }
+}

@@ -1,0 +1,32 @@
+//! A checkpoint as a few lines of text, for summaries that are not checkpoints.
+
+use crate::checkpoint::{Checkpoint, Excerpt, Item};
+
+/// What a checkpoint of ours says, without headings.
+pub(super) fn plain(checkpoint: &Checkpoint) -> String {
+    let Checkpoint { goal, constraints, files, excerpts, names, request, .. } = checkpoint;
+    let mut lines: Vec<String> = Vec::new();
+    lines.extend(goal.as_ref().map(|goal| format!("Goal: {}", goal.text())));
+    lines.extend(constraints.iter().map(|item| format!("User: {}", item.text())));
+    lines.extend(excerpts.iter().map(quoted));
+    let listed = |what: &str, items: &[Item]| {
+        let names: Vec<&str> = items.iter().map(Item::text).collect();
+        (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
+    };
+    lines.extend(listed("Modified", &files.modified));
+    lines.extend(listed("Created", &files.created));
+    lines.extend(listed("Deleted", &files.deleted));
+    let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
+    lines.extend((!names.is_empty()).then(|| format!("Names: {}", names.join(" "))));
+    lines.extend(request.as_ref().map(|request| format!("Latest request: {}", request.text())));
+    lines.join("\n")
+}
+
+fn quoted(excerpt: &Excerpt) -> String {
+    let role = excerpt.source().map(|source| source.role.to_string());
+    let (first, rest) = match role.as_deref() {
+        Some(role) => (role.get(..1).unwrap_or_default().to_uppercase(), role.get(1..).unwrap_or_default()),
+        None => (String::new(), ""),
+    };
+    format!("{first}{rest}: {}", excerpt.pieces().join("\n…\n"))
+}

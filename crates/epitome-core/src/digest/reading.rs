@@ -1,0 +1,199 @@
+//! A stretch of conversation taken apart: its units, and the items that they mention.
+
+use std::ops::Range;
+
+use super::parts::{Part, Voice};
+use super::quick::{QuickMap, QuickSet};
+use super::units::{Unit, split};
+use crate::items::{self, Kind};
+use crate::topics::word_terms;
+
+/// An item and where it was mentioned.
+#[derive(Clone, Debug)]
+pub(super) struct Thing<'p> {
+    pub(super) text: &'p str,
+    pub(super) kind: Kind,
+    /// Mentions by who spoke: user, agent (calls included), tool.
+    pub(super) by_user: u32,
+    pub(super) by_agent: u32,
+    pub(super) by_tool: u32,
+    /// In how many messages.
+    pub(super) messages: u32,
+    /// The unit of the last mention, among those that may be left out.
+    pub(super) last: Option<usize>,
+    /// The message of the last mention.
+    pub(super) latest: usize,
+}
+
+/// All that is known of a stretch before anything is weighed.
+pub(super) struct Reading<'p> {
+    pub(super) parts: &'p [Part<'p>],
+    pub(super) units: Vec<Unit>,
+    /// The units of each part.
+    pub(super) of_part: Vec<Range<usize>>,
+    pub(super) things: Vec<Thing<'p>>,
+    mentions: Lists,
+    terms: Lists,
+    /// How many different words there are.
+    pub(super) distinct_terms: usize,
+}
+
+impl<'p> Reading<'p> {
+    /// Takes parts in. What `supplied` mentions is at hand anyway and no thing of its own.
+    pub(super) fn of(parts: &'p [Part<'p>], supplied: &[&str]) -> Self {
+        let supplied: QuickSet<&str> =
+            supplied.iter().flat_map(|text| items::find(text)).map(|found| found.text).collect();
+        let mut reading = Self {
+            parts,
+            units: Vec::new(),
+            of_part: Vec::with_capacity(parts.len()),
+            things: Vec::new(),
+            mentions: Lists::default(),
+            terms: Lists::default(),
+            distinct_terms: 0,
+        };
+        let mut numbers: QuickMap<&'p str, u32> = QuickMap::default();
+        let mut terms: QuickMap<u64, u32> = QuickMap::default();
+        for (number, part) in parts.iter().enumerate() {
+            let from = reading.units.len();
+            split(part, number, &mut reading.units);
+            for unit in from..reading.units.len() {
+                reading.mention(unit, part, &supplied, &mut numbers);
+                reading.say(unit, part, &mut terms);
+            }
+            reading.of_part.push(from..reading.units.len());
+        }
+        reading.distinct_terms = terms.len();
+        reading
+    }
+
+    fn mention(
+        &mut self,
+        unit: usize,
+        part: &'p Part<'p>,
+        supplied: &QuickSet<&str>,
+        numbers: &mut QuickMap<&'p str, u32>,
+    ) {
+        let text = self.units.get(unit).and_then(|unit| part.text.get(unit.span.clone())).unwrap_or_default();
+        let found = items::find(text).filter(items::Found::is_telling).map(|found| (found.text, found.kind));
+        for (name, kind) in found.chain(codes(text).map(|code| (code, Kind::Identifier))) {
+            if name.len() > LONGEST || supplied.contains(name) {
+                continue;
+            }
+            let number = *numbers.entry(name).or_insert_with(|| {
+                self.things.push(Thing::new(name, kind));
+                (self.things.len() - 1) as u32
+            });
+            if let Some(thing) = self.things.get_mut(number as usize) {
+                thing.mentioned(part.voice, part.message, (!part.shown).then_some(unit));
+            }
+            self.mentions.all.push(number);
+        }
+        self.mentions.close();
+    }
+
+    // Only prose is about something; the words of code and data are names.
+    fn say(&mut self, unit: usize, part: &Part<'_>, numbers: &mut QuickMap<u64, u32>) {
+        if matches!(part.voice, Voice::User | Voice::Agent) {
+            let from = self.terms.all.len();
+            for term in word_terms(self.text(unit)) {
+                let next = numbers.len() as u32;
+                let number = *numbers.entry(term).or_insert(next);
+                if !self.terms.all.get(from..).unwrap_or_default().contains(&number) {
+                    self.terms.all.push(number);
+                }
+            }
+        }
+        self.terms.close();
+    }
+
+    /// The things that a unit mentions, in their order.
+    pub(super) fn mentions(&self, unit: usize) -> &[u32] {
+        self.mentions.of(unit)
+    }
+
+    /// The words that a unit of prose uses, each once.
+    pub(super) fn terms(&self, unit: usize) -> &[u32] {
+        self.terms.of(unit)
+    }
+
+    pub(super) fn part(&self, unit: usize) -> Option<&'p Part<'p>> {
+        self.parts.get(self.units.get(unit)?.part)
+    }
+
+    pub(super) fn text(&self, unit: usize) -> &'p str {
+        let text = || self.part(unit)?.text.get(self.units.get(unit)?.span.clone());
+        text().unwrap_or_default()
+    }
+
+    /// Whether a unit is shown as it is, whatever is decided.
+    pub(super) fn is_shown(&self, unit: usize) -> bool {
+        self.part(unit).is_none_or(|part| part.shown)
+    }
+
+    /// The unit before in the same part.
+    pub(super) fn before(&self, unit: usize) -> Option<usize> {
+        let range = self.of_part.get(self.units.get(unit)?.part)?;
+        unit.checked_sub(1).filter(|before| range.contains(before))
+    }
+
+    /// The unit after in the same part.
+    pub(super) fn after(&self, unit: usize) -> Option<usize> {
+        let range = self.of_part.get(self.units.get(unit)?.part)?;
+        Some(unit + 1).filter(|after| range.contains(after))
+    }
+}
+
+/// A list for every unit, one behind the other.
+#[derive(Default)]
+struct Lists {
+    all: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+impl Lists {
+    fn close(&mut self) {
+        self.ends.push(self.all.len());
+    }
+
+    fn of(&self, unit: usize) -> &[u32] {
+        let start = unit.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(unit).copied().unwrap_or(start);
+        self.all.get(start..end).unwrap_or_default()
+    }
+}
+
+// Short and all capitals: an airport, a currency, a protocol. Words that people shout are among them; they do not come up
+// often enough to matter.
+fn codes(text: &str) -> impl Iterator<Item = &str> {
+    let is_code =
+        |word: &&str| (3..=5).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(is_code)
+}
+
+/// Longer items are data, not names.
+const LONGEST: usize = 120;
+
+impl<'p> Thing<'p> {
+    fn new(text: &'p str, kind: Kind) -> Self {
+        Self { text, kind, by_user: 0, by_agent: 0, by_tool: 0, messages: 0, last: None, latest: usize::MAX }
+    }
+
+    fn mentioned(&mut self, voice: Voice, message: usize, unit: Option<usize>) {
+        match voice {
+            Voice::User => self.by_user += 1,
+            Voice::Agent | Voice::Call => self.by_agent += 1,
+            Voice::Tool => self.by_tool += 1,
+        }
+        self.messages += u32::from(self.latest != message);
+        self.latest = message;
+        self.last = unit.or(self.last);
+    }
+
+    /// What a mention of it costs in tokens, about: names of letters take few, codes and numbers many.
+    pub(super) fn cost(&self) -> f32 {
+        let digits = self.text.bytes().filter(|byte| !byte.is_ascii_lowercase()).count() as f32;
+        let letters = self.text.len() as f32 - digits;
+        0.6 + letters / 4.5 + digits / 2.2
+    }
+}

@@ -1,0 +1,141 @@
+//! What the sentences of a talk do: order, wish, decide, report.
+//!
+//! More is taken for an order than [`statements`](crate::statements) takes for one: an order that is lost costs more than a
+//! remark that is kept.
+
+use super::parts::Voice;
+use super::reading::Reading;
+use crate::statements::{self, Kind};
+
+/// What a unit of prose does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Said {
+    /// It tells something.
+    Something,
+    /// The agent says that something is done.
+    Report,
+    /// Somebody decides.
+    Decision,
+    /// The user has a wish.
+    Wish,
+    /// The user says what must or must not be done.
+    Order,
+}
+
+/// For every unit, what it does.
+pub(super) fn said(reading: &Reading<'_>) -> Vec<Said> {
+    let mut said = vec![Said::Something; reading.units.len()];
+    for (part, units) in reading.parts.iter().zip(&reading.of_part) {
+        if !matches!(part.voice, Voice::User | Voice::Agent) {
+            continue;
+        }
+        let mut unit = units.start;
+        for statement in statements::read(&part.text) {
+            let Some(what) = of_statement(part.voice, statement.kind) else { continue };
+            let ends_before = |unit: usize| {
+                reading.units.get(unit).is_some_and(|unit| unit.span.end <= statement.span.start)
+            };
+            while unit < units.end && ends_before(unit) {
+                unit += 1;
+            }
+            // A sentence that was wrapped has several units.
+            let inside = |unit: &usize| {
+                reading.units.get(*unit).is_some_and(|unit| unit.span.start < statement.span.end)
+            };
+            for unit in (unit..units.end).take_while(inside) {
+                raise(&mut said, unit, what);
+            }
+        }
+        for unit in units.clone() {
+            if let Some(what) = by_words(part.voice, reading.text(unit)) {
+                raise(&mut said, unit, what);
+            }
+        }
+    }
+    said
+}
+
+fn raise(said: &mut [Said], unit: usize, what: Said) {
+    if let Some(said) = said.get_mut(unit) {
+        *said = what.max(*said);
+    }
+}
+
+fn of_statement(voice: Voice, kind: Kind) -> Option<Said> {
+    match (voice, kind) {
+        (Voice::User, Kind::Constraint) => Some(Said::Order),
+        (Voice::User, Kind::Preference) => Some(Said::Wish),
+        (_, Kind::Decision) => Some(Said::Decision),
+        _ => None,
+    }
+}
+
+const ORDERS: [&str; 21] = [
+    "must",
+    "mustn't",
+    "never",
+    "not",
+    "don't",
+    "dont",
+    "doesn't",
+    "should",
+    "shouldn't",
+    "always",
+    "only",
+    "ensure",
+    "avoid",
+    "cannot",
+    "can't",
+    "won't",
+    "shall",
+    "required",
+    "requires",
+    "forbidden",
+    "exactly",
+];
+const WISHES: [&str; 14] = [
+    "please", "want", "wants", "need", "needs", "prefer", "would", "without", "instead", "keep", "leave",
+    "let's", "lets", "until",
+];
+
+const REPORTS: [&str; 16] = [
+    "done",
+    "fixed",
+    "implemented",
+    "completed",
+    "finished",
+    "added",
+    "removed",
+    "updated",
+    "passes",
+    "passed",
+    "works",
+    "resolved",
+    "successfully",
+    "erledigt",
+    "terminé",
+    "完成",
+];
+
+fn by_words(voice: Voice, text: &str) -> Option<Said> {
+    const LONGEST: usize = 11;
+    let mut found = None;
+    let mut letters = String::with_capacity(LONGEST);
+    for word in text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’')) {
+        if word.is_empty() || word.len() > LONGEST + 2 {
+            continue;
+        }
+        letters.clear();
+        letters.extend(word.chars().map(|letter| match letter {
+            '’' => '\'',
+            letter => letter.to_ascii_lowercase(),
+        }));
+        match voice {
+            Voice::Agent if REPORTS.contains(&letters.as_str()) => return Some(Said::Report),
+            Voice::User if ORDERS.contains(&letters.as_str()) => return Some(Said::Order),
+            Voice::User if WISHES.contains(&letters.as_str()) => found = Some(Said::Wish),
+            _ => {}
+        }
+    }
+    found
+}
