@@ -27,6 +27,10 @@ impl Summarizer for Escalation<'_> {
         let text = self.written(request)?;
         Ok(if self.mask_secrets { masked(&text).into_owned() } else { text })
     }
+
+    fn is_mechanical(&self) -> bool {
+        self.summarizer.is_mechanical()
+    }
 }
 
 impl Escalation<'_> {

@@ -23,6 +23,7 @@ mod resume;
 mod run;
 mod segment;
 mod settings;
+mod spare;
 pub mod strategies;
 mod summarizer;
 mod thinking;

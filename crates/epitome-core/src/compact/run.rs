@@ -11,6 +11,7 @@ use super::report::Report;
 use super::request::Request;
 use super::segment::Compaction;
 use super::settings::Fallback;
+use super::spare::{fits, roomier};
 use super::summarizer::Summarizer;
 use crate::digest::Digest;
 use crate::events;
@@ -56,6 +57,12 @@ pub fn compact(
     let offline = Digest::new(path, messages, &count).masking(mask_secrets);
     let mut escalation = Escalation { summarizer, offline, fallback, mask_secrets, failures: Vec::new() };
     let mut compaction = decided.plan.clone().run(messages, &mut escalation, &count);
+    if escalation.is_mechanical()
+        && let Some(roomier) = roomier(&case, &decided.plan, &compaction)
+    {
+        let fuller = roomier.run(messages, &mut escalation, &count);
+        compaction = if fits(&case, &fuller) { fuller } else { compaction };
+    }
     for (first, error) in &escalation.failures {
         events::compaction_failed(error);
         decided.notes.push(format!("no summary from message {first} on: {error}"));

@@ -33,6 +33,7 @@ use self::pack::{Choice, Ranking, ranked};
 use self::page::page;
 use self::parts::parts;
 use self::plain::plain;
+use self::quick::QuickSet;
 use self::reading::Reading;
 use self::worth::Worth;
 
@@ -88,7 +89,7 @@ impl<'a> Digest<'a> {
         tokens.max(chars)
     }
 
-    // What the operator says stays at hand whatever is summarised.
+    // What the operator says stays at hand whatever is summarised, and so do the names of the tools.
     fn supplied(&self) -> Vec<&'a str> {
         let leading = crate::compact::cuts::leading(self.path);
         let blocks = self.messages.iter().take(leading).flat_map(|message| &message.blocks);
@@ -96,7 +97,9 @@ impl<'a> Digest<'a> {
             Block::Text(text) => Some(text.text.as_str()),
             _ => None,
         };
-        blocks.filter_map(text).collect()
+        let calls = self.path.iter().flat_map(|entry| &entry.outline.blocks);
+        let tools = calls.filter_map(|block| block.tool.as_ref()?.name.as_deref()).collect::<QuickSet<_>>();
+        blocks.filter_map(text).chain(tools).collect()
     }
 
     fn tokens_after(&self) -> Vec<u64> {

@@ -6,6 +6,9 @@ use super::reading::Reading;
 use super::worth::Worth;
 use crate::checkpoint::{Checkpoint, Excerpt, Item, Name, Source};
 
+/// Stands for what is left out of a line.
+const ELLIPSIS: &str = " … ";
+
 /// The checkpoint with these choices in it: orders as constraints, reports as what is done, other quotations as excerpts, names as names.
 pub(super) fn page(
     reading: &Reading<'_>,
@@ -52,6 +55,7 @@ fn excerpts(reading: &Reading<'_>, quotes: &[usize]) -> Vec<Excerpt> {
     let mut excerpts = Vec::new();
     let mut pieces: Vec<String> = Vec::new();
     let mut rest = quotes;
+    let mut previous = None;
     while let Some((first, _)) = rest.split_first() {
         let run = rest.iter().zip(*first..).take_while(|(unit, expected)| {
             **unit == *expected && (*unit == first || reading.before(**unit).is_some())
@@ -59,13 +63,28 @@ fn excerpts(reading: &Reading<'_>, quotes: &[usize]) -> Vec<Excerpt> {
         let length = run.count();
         let (stretch, after) = rest.split_at(length);
         rest = after;
-        pieces.extend(stretch_text(reading, stretch));
+        let joins = previous.is_some_and(|last| is_same_line(reading, last, *first));
+        match (pieces.last_mut(), stretch_text(reading, stretch)) {
+            (Some(piece), Some(text)) if joins => piece.extend([ELLIPSIS, text.trim_start()]),
+            (_, text) => pieces.extend(text),
+        }
+        previous = stretch.last().copied();
         let here = source(reading, *first);
         if rest.first().and_then(|next| source(reading, *next)) != here || rest.is_empty() {
             excerpts.extend(Excerpt::new(std::mem::take(&mut pieces), here));
         }
     }
     excerpts
+}
+
+// Whether two units are parts of one long line.
+fn is_same_line(reading: &Reading<'_>, first: usize, second: usize) -> bool {
+    let (Some(first), Some(second)) = (reading.units.get(first), reading.units.get(second)) else {
+        return false;
+    };
+    let between =
+        reading.parts.get(first.part).and_then(|part| part.text.get(first.span.end..second.span.start));
+    first.part == second.part && between.is_some_and(|text| !text.contains('\n'))
 }
 
 fn stretch_text(reading: &Reading<'_>, stretch: &[usize]) -> Option<String> {

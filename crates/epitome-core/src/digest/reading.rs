@@ -17,6 +17,8 @@ pub(super) struct Thing<'p> {
     pub(super) by_user: u32,
     pub(super) by_agent: u32,
     pub(super) by_tool: u32,
+    /// Mentions by tools as the name of a field.
+    pub(super) as_field: u32,
     /// In how many messages.
     pub(super) messages: u32,
     /// The unit of the last mention, among those that may be left out.
@@ -75,8 +77,12 @@ impl<'p> Reading<'p> {
         numbers: &mut QuickMap<&'p str, u32>,
     ) {
         let text = self.units.get(unit).and_then(|unit| part.text.get(unit.span.clone())).unwrap_or_default();
-        let found = items::find(text).filter(items::Found::is_telling).map(|found| (found.text, found.kind));
-        for (name, kind) in found.chain(codes(text).map(|code| (code, Kind::Identifier))) {
+        let is_field = |end: usize| {
+            part.voice == Voice::Tool && text.get(end..).is_some_and(|rest| rest.starts_with("\":"))
+        };
+        let found = items::find(text).filter(items::Found::is_telling);
+        let found = found.map(|found| (found.text, found.kind, is_field(found.span.end)));
+        for (name, kind, is_field) in found.chain(codes(text).map(|code| (code, Kind::Identifier, false))) {
             if name.len() > LONGEST || supplied.contains(name) {
                 continue;
             }
@@ -86,6 +92,7 @@ impl<'p> Reading<'p> {
             });
             if let Some(thing) = self.things.get_mut(number as usize) {
                 thing.mentioned(part.voice, part.message, (!part.shown).then_some(unit));
+                thing.as_field += u32::from(is_field);
             }
             self.mentions.all.push(number);
         }
@@ -176,7 +183,17 @@ const LONGEST: usize = 120;
 
 impl<'p> Thing<'p> {
     fn new(text: &'p str, kind: Kind) -> Self {
-        Self { text, kind, by_user: 0, by_agent: 0, by_tool: 0, messages: 0, last: None, latest: usize::MAX }
+        Self {
+            text,
+            kind,
+            by_user: 0,
+            by_agent: 0,
+            by_tool: 0,
+            as_field: 0,
+            messages: 0,
+            last: None,
+            latest: usize::MAX,
+        }
     }
 
     fn mentioned(&mut self, voice: Voice, message: usize, unit: Option<usize>) {

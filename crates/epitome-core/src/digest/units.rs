@@ -20,9 +20,9 @@ pub(super) struct Unit {
 }
 
 /// Longer lines are cut into pieces.
-const LONG_LINE: usize = 160;
+const LONG_LINE: usize = 100;
 /// About how long the pieces are.
-const PIECE: usize = 100;
+const PIECE: usize = 50;
 
 /// The units of a part, in their order. They cover all of it but white space.
 pub(super) fn split(part: &Part<'_>, number: usize, units: &mut Vec<Unit>) {

@@ -15,7 +15,7 @@ use crate::items::Kind;
 /// How much the goods count against each other.
 const THINGS: f32 = 6.0;
 const PAIRS: f32 = 0.4;
-const WORDING: f32 = 4.0;
+const WORDING: f32 = 6.0;
 const ORDERS: f32 = 2.0;
 /// A wish against an order.
 const WISH: f32 = 0.6;
@@ -190,12 +190,17 @@ fn likelihood(thing: &Thing<'_>, tokens_after: u64) -> f32 {
     let messages = if number { 1 } else { thing.messages };
     let small = number && thing.text.len() <= 2;
     let only_listed = thing.by_agent == 0 && thing.by_user == 0;
+    // What a field is called matters less than what stands in it; and the time of day is said to be complete.
+    let field = only_listed && thing.as_field == thing.by_tool;
+    let clock = thing.kind == Kind::Date && thing.text.contains(':');
     let score = -0.5 + 0.9 * log(messages) + 0.4 * log(thing.by_agent)
         - 0.5 * log(thing.by_tool)
         - if only_listed { 1.15 } else { 0.0 }
         - 0.17 * (1.0 + tokens_after as f32).log2()
         - if number { 0.6 } else { 0.0 }
-        - if small { 1.2 } else { 0.0 };
+        - if small { 1.2 } else { 0.0 }
+        - if field { 1.5 } else { 0.0 }
+        - if clock { 1.5 } else { 0.0 };
     1.0 / (1.0 + (-score).exp())
 }
 
@@ -215,11 +220,13 @@ fn lines(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> QuickMap
         let Some(part) = reading.parts.get(unit.part) else { continue };
         let voice = match part.voice {
             Voice::Call => 1.0,
-            Voice::Tool | Voice::User => 0.2,
+            Voice::User => 0.2,
+            Voice::Tool => 0.1,
             Voice::Agent => 0.08,
         };
         let times = calls.get(&unit.key).map_or(1, |(times, _)| *times);
-        let worth = voice * times as f32 * (1.0 + tokens_after(part.message) as f32).powf(-0.1);
+        let after = tokens_after(part.message) as f32;
+        let worth = voice * times as f32 * (1.0 + after).powf(-0.1);
         let (known, _) = lines.entry(unit.key).or_insert((0.0, unit.length));
         *known = known.max(worth);
     }

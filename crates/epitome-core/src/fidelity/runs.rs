@@ -10,13 +10,18 @@ use super::texts::Voice;
 const LENGTH: usize = 8;
 
 /// The hashes of all runs of these tokens, each with the number of its first token.
-///
-/// A run inside a single word, such as a long path, is an item and no run.
 pub(super) fn runs(tokens: &[Token]) -> impl Iterator<Item = (usize, u64)> {
-    let spaced = |window: &[Token]| window.iter().skip(1).any(|token| !token.glued);
-    let hash = |window: &[Token]| window.iter().fold(0, |hash, token| mix(hash, token.hash));
-    let windows = tokens.windows(LENGTH).enumerate().filter(move |(_, window)| spaced(window));
-    windows.map(move |(at, window)| (at, hash(window)))
+    tokens.windows(LENGTH).map(hash).enumerate()
+}
+
+// Those that can be asked for: a run inside a single word, such as a long path, is an item and no run.
+fn typed(tokens: &[Token]) -> impl Iterator<Item = u64> {
+    let is_spaced = |window: &&[Token]| window.iter().skip(1).any(|token| !token.glued);
+    tokens.windows(LENGTH).filter(is_spaced).map(hash)
+}
+
+fn hash(window: &[Token]) -> u64 {
+    window.iter().fold(0, |hash, token| mix(hash, token.hash))
 }
 
 /// The runs that the agent types into calls behind the cut and can only know from before it, with their words.
@@ -26,7 +31,7 @@ pub(super) fn asked(
     after: &[Vec<Passage>],
 ) -> Vec<(u64, String)> {
     let calls = after.iter().flatten().filter(|passage| passage.voice == Voice::Call);
-    let typed: HashSet<u64> = calls.flat_map(hashes).collect();
+    let typed: HashSet<u64> = calls.flat_map(|call| typed(&call.tokens)).collect();
     let known = before.iter().flatten().flat_map(hashes);
     let mut open: HashSet<u64> = known.filter(|run| typed.contains(run)).collect();
     for run in system.iter().flat_map(hashes) {

@@ -34,7 +34,7 @@ enum Split {
 }
 
 /// What is recent has this part of a budget: enough to go on from, and little enough for what is older and matters more.
-const RECENT_SHARE: u64 = 4;
+const RECENT_SHARE: u64 = 5;
 
 impl<'a> Checkpoint<'a> {
     /// The strategy under these settings.
