@@ -47,36 +47,42 @@ pub(super) fn basis(
     wallet.left += Tokens(room as u64);
     checkpoint.failed = wallet.failures(&done.failed);
     match carried(digest, request, reading) {
-        Some(earlier) => merge(earlier, checkpoint),
+        // What an earlier summary calls the goal was said before all that is left of the conversation.
+        Some(earlier) => {
+            checkpoint.goal = checkpoint.goal.filter(|_| earlier.goal.is_none());
+            merge(earlier, checkpoint)
+        }
         None => checkpoint,
     }
 }
 
-// How the first thing that the user says begins.
+// How the first thing that the user says begins: as many sentences as fit, or what fits of the first one.
 fn goal(reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Item> {
-    let part = reading.parts.iter().position(|part| part.voice == Voice::User)?;
-    let units = reading.of_part.get(part)?.clone();
-    let first = units.start;
-    let mut spent = 0.0;
-    let mut end = first;
-    for unit in units.filter(|unit| !reading.is_shown(*unit)) {
-        spent += reading.units.get(unit)?.cost;
-        if end > first && spent > room {
-            break;
-        }
-        end = unit + 1;
+    let number = reading.parts.iter().position(|part| part.voice == Voice::User && !part.shown)?;
+    let part = reading.parts.get(number)?;
+    let units = reading.of_part.get(number)?.clone();
+    let first = reading.units.get(units.start)?;
+    let mut spent = first.cost;
+    let fits = |unit: &usize| {
+        spent += reading.units.get(*unit).map_or(0.0, |unit| unit.cost);
+        spent <= room
+    };
+    let last = (units.start + 1..units.end).take_while(fits).last().unwrap_or(units.start);
+    let text = part.text.get(first.span.start..reading.units.get(last)?.span.end)?;
+    let source = Some(Source { message: part.message, role: Role::User });
+    if first.cost > room {
+        return Item::new(&clipped(text, part.density, room), source);
     }
-    if end == first || spent > room * 4.0 {
-        return None;
-    }
-    let text = reading
-        .parts
-        .get(part)?
-        .text
-        .get(reading.units.get(first)?.span.start..reading.units.get(end - 1)?.span.end)?;
-    (first..end).for_each(|unit| worth.cover(reading, unit));
-    let message = reading.parts.get(part)?.message;
-    Item::new(text, Some(Source { message, role: Role::User }))
+    (units.start..=last).for_each(|unit| worth.cover(reading, unit));
+    Item::new(text, source)
+}
+
+// The words that begin a text, up to about so many tokens; where it has no spaces, the letters.
+fn clipped(text: &str, density: f32, tokens: f32) -> String {
+    let bytes = (tokens / density.max(f32::EPSILON)) as usize;
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let start = text.get(..end).unwrap_or_default();
+    format!("{} …", start.rsplit_once(char::is_whitespace).map_or(start, |(words, _)| words))
 }
 
 // What the user asked for last, unless that is shown as it was or is the goal itself.
@@ -96,11 +102,12 @@ fn latest(
     let text = reading.parts.get(part)?.text.as_ref();
     let units = reading.of_part.get(part)?.clone();
     let cost: f32 = units.clone().filter_map(|unit| reading.units.get(unit)).map(|unit| unit.cost).sum();
+    let source = Some(Source { message, role: Role::User });
     if cost > room {
-        return None;
+        return Request::new(&clipped(text, reading.parts.get(part)?.density, room), source);
     }
     units.for_each(|unit| worth.cover(reading, unit));
-    Request::new(text, Some(Source { message, role: Role::User }))
+    Request::new(text, source)
 }
 
 /// What may still be spent on lists.
