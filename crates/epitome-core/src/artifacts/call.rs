@@ -252,30 +252,21 @@ pub(super) fn short_input(input: &str) -> String {
     one_line(telling.as_deref().unwrap_or(input), LONGEST)
 }
 
-/// A text on one line, cut to so many characters.
+/// A text on one line, cut to so many characters, between words unless the first is too long.
 pub(super) fn one_line(text: &str, longest: usize) -> String {
     let mut line = String::new();
-    let mut words = text.split_whitespace();
     let mut length = 0;
-    for word in words.by_ref() {
+    for word in text.split_whitespace() {
         let room = longest.saturating_sub(length + usize::from(length > 0));
-        if room == 0 {
+        let chars = word.chars().count();
+        if chars > room {
+            line.extend(word.chars().take(if length > 0 { 0 } else { room }));
+            line.push('…');
             break;
         }
-        if length > 0 {
-            line.push(' ');
-            length += 1;
-        }
-        let chars = word.chars().count();
-        line.extend(word.chars().take(room));
-        length += chars.min(room);
-        if chars > room {
-            line.push('…');
-            return line;
-        }
-    }
-    if words.next().is_some() {
-        line.push('…');
+        line.push_str(if length > 0 { " " } else { "" });
+        line.push_str(word);
+        length = longest - room + chars;
     }
     line
 }

@@ -21,6 +21,8 @@ mod said;
 mod units;
 mod worth;
 
+pub(crate) use self::parts::written;
+
 use crate::checkpoint::Checkpoint;
 use crate::compact::{Level, Summarizer, SummaryError, SummaryRequest};
 use crate::message::{Block, Message};

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::compact::is_summary;
-use crate::message::{Block, Message, Role, ToolUse};
+use crate::message::{Block, Message, Role};
 use crate::outline::Entry;
 use crate::secrets::masked;
 use crate::turn::Place;
@@ -94,7 +94,9 @@ fn said(role: Role, block: &Block) -> Option<(Voice, Cow<'_, str>)> {
             };
             Some((voice, Cow::Borrowed(&text.text)))
         }
-        Block::ToolUse(call) | Block::ServerToolUse(call) => Some((Voice::Call, Cow::Owned(called(call)))),
+        Block::ToolUse(call) | Block::ServerToolUse(call) => {
+            Some((Voice::Call, Cow::Owned(written(&call.name, &call.input))))
+        }
         Block::ToolResult(result) | Block::ServerToolResult(result) => {
             let text = match result.content.as_slice() {
                 [Block::Text(only)] => Cow::Borrowed(only.text.as_str()),
@@ -107,8 +109,8 @@ fn said(role: Role, block: &Block) -> Option<(Voice, Cow<'_, str>)> {
     }
 }
 
-// A call as a person would write it down: a script with its own line breaks, not with those that JSON puts into it.
-fn called(ToolUse { name, input, .. }: &ToolUse) -> String {
+/// A call as a person would write it down: a script with its own line breaks, not with those that JSON puts into it.
+pub(crate) fn written(name: &str, input: &str) -> String {
     let arguments = match input.contains('\\') {
         true => serde_json::from_str(input).ok(),
         false => None,

@@ -68,7 +68,11 @@ impl<'s> Reader<'s> {
         }
         let raw = line.starts_with(' ');
         match (self.form, excerpt_source(said)) {
-            (form @ (Form::Excerpt | Form::Names), _) if raw => return self.push(said, span, form),
+            (Form::Names, _) if raw => return self.push(said, span, Form::Names),
+            // What stands around dots stood apart.
+            (Form::Excerpt, _) if raw => {
+                return said.split(" … ").for_each(|piece| self.push(piece, span.clone(), Form::Excerpt));
+            }
             (Form::Excerpt, Some(source)) => {
                 self.source = source;
                 return;

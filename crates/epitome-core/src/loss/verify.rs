@@ -12,6 +12,7 @@ use super::report::{Fault, What};
 use super::support::{Phrase, Search, Support};
 use super::trace::{FEWEST, Finding, Manner, Traced};
 use crate::checkpoint::{Section, Source};
+use crate::digest::written;
 use crate::items::{Found, Kind};
 use crate::message::Role;
 
@@ -83,6 +84,9 @@ impl<'a, 'h> Verifier<'a, 'h> {
 
     /// What is wrong with a claim.
     pub(super) fn judge(&mut self, traced: &Traced<'_, '_>, manner: Manner) -> Vec<Finding> {
+        if traced.claim.form == Form::Excerpt && self.is_excerpt(traced) {
+            return Vec::new();
+        }
         let mut findings = self.unknown(traced);
         if traced.claim.form == Form::Names {
             return findings;
@@ -98,6 +102,18 @@ impl<'a, 'h> Verifier<'a, 'h> {
         }
         findings.extend(self.changed(traced, manner, statement));
         findings
+    }
+
+    // Whether an excerpt stands just so in the message that it names.
+    fn is_excerpt(&self, traced: &Traced<'_, '_>) -> bool {
+        let range = traced.named.as_ref().map_or(0..0, |(range, _)| range.start as usize..range.end as usize);
+        let parts = self.parts.get(range).unwrap_or_default();
+        // A call is quoted as it is written down, and is two parts here: the tool's name and what it was called with.
+        let called = |pair: &[Part<'_>]| match pair {
+            [tool, input] => written(tool.text, input.text).contains(traced.claim.text),
+            _ => false,
+        };
+        parts.iter().any(|part| part.text.contains(traced.claim.text)) || parts.windows(2).any(called)
     }
 
     // Items that stand nowhere.
@@ -208,12 +224,6 @@ impl<'a, 'h> Verifier<'a, 'h> {
             return (!outside && traced.anywhere.coverage < enough).then_some(Fault::Unsupported);
         };
         let parts = self.parts.get(range.start as usize..range.end as usize).unwrap_or_default();
-        // A call is written down as the tool's name and what it was called with, which are two parts.
-        let input = |tool: &Part<'_>| traced.claim.text.strip_prefix(tool.text)?.strip_prefix(' ');
-        let called = |input: &str| parts.iter().any(|part| part.text.contains(input));
-        if traced.claim.form == Form::Excerpt && parts.iter().filter_map(input).any(called) {
-            return None;
-        }
         let by = parts.iter().any(|part| is_by(part, source.role));
         if by && support.coverage >= enough {
             return None;
