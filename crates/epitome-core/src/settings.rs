@@ -286,7 +286,7 @@ fn closest(key: &str) -> Option<&'static str> {
 }
 
 // Levenshtein's distance, one row at a time.
-fn distance(left: &str, right: &str) -> usize {
+pub(crate) fn distance(left: &str, right: &str) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (line, from) in left.bytes().enumerate() {
         let mut diagonal = line;

@@ -71,11 +71,40 @@ macro_rules! counts {
             }
         }
         impl fmt::Display for $unit {
+            /// The number; with `{:#}` in groups of three digits, as people read it.
             fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(out)
+                if out.alternate() { out.pad(&grouped(self.0 as u64)) } else { self.0.fmt(out) }
             }
         }
     )*};
 }
 
 counts!(Tokens, Chars);
+
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_can_be_grouped() {
+        for (number, plain, grouped) in
+            [(0, "0", "0"), (999, "999", "999"), (1_234_567, "1234567", "1,234,567")]
+        {
+            assert_eq!(Tokens(number).to_string(), plain);
+            assert_eq!(format!("{:#}", Tokens(number)), grouped);
+        }
+        assert_eq!(format!("{:>#8}", Tokens(1_000)), "   1,000");
+    }
+}

@@ -34,7 +34,7 @@ impl Case<'_> {
         let (after, before) = (report.tokens_after, self.before.total());
         if after >= before && !self.hides_a_pin() {
             report.decision = Decision::Refused;
-            report.reason = format!("the result would have {after} tokens, and there are {before} now");
+            report.reason = format!("the result would have {after:#} tokens, and there are {before:#} now");
             report.tokens_after = before;
             report.shortfall = before - self.budget;
             return Compacted { compaction: None, report };
@@ -90,11 +90,17 @@ impl Case<'_> {
             tokens_after: after.total(),
             shortfall,
             segments: Vec::new(),
-            components: BudgetModel::of(self.request.settings).compare(&after, self.fixed),
+            components: self.budget_model().compare(&after, self.fixed),
             verdict: None,
             drift: None,
             notes,
         }
+    }
+
+    // Where a budget was asked for, no part of the conversation may take more.
+    fn budget_model(&self) -> BudgetModel {
+        let model = BudgetModel::of(self.request.settings);
+        self.request.budget.map_or(model, |budget| model.within(budget))
     }
 
     // Why something is done.
@@ -103,7 +109,8 @@ impl Case<'_> {
         match (self.trigger(), asked) {
             (Some(Trigger::Overflow), _) => "the provider refused the request as too long".to_owned(),
             (_, Some(budget)) => {
-                format!("{} tokens of conversation exceed the budget of {budget}", self.before.total())
+                let tokens = self.before.total();
+                format!("{tokens:#} tokens of conversation exceed the budget of {budget:#}")
             }
             (Some(Trigger::Manual), _) => "somebody asked for it".to_owned(),
             _ if self.is_crowded() => {

@@ -55,6 +55,12 @@ impl BudgetModel {
         }
     }
 
+    /// The model where the conversation may have no more than `budget`, and so none of its parts.
+    pub fn within(self, budget: Tokens) -> Self {
+        let Self { summary, recent, tools, .. } = self;
+        Self { summary: summary.min(budget), recent: recent.min(budget), tools: tools.min(budget), ..self }
+    }
+
     /// The sum of all components.
     pub fn total(&self) -> Tokens {
         self.system + self.summary + self.recent + self.tools + self.output + self.safety_margin
@@ -134,4 +140,18 @@ impl Measured {
 // Words at the end of a text are the summary's, where the text before them is as it was.
 fn is_extended(piece: &PieceOutline<'_>) -> bool {
     matches!(piece, PieceOutline::Joined(_, marks, joined) if marks.iter().all(|marked| marked.block != joined.block))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_of_a_conversation_may_take_more_than_its_budget() {
+        let model = BudgetModel::of(&Settings::default());
+        assert_eq!(model.within(Tokens(1_000_000)), model);
+        let small = model.within(Tokens(5_000));
+        assert_eq!((small.summary, small.recent, small.tools), (Tokens(4_000), Tokens(5_000), Tokens(5_000)));
+        assert_eq!((small.system, small.output), (model.system, model.output), "what is beside stays");
+    }
 }

@@ -121,7 +121,17 @@ impl<'a> Case<'a> {
         if self.request.named().is_some_and(|name| own_rules.contains(&name)) || self.trigger().is_some() {
             return Ok(());
         }
-        Err(format!("not due: {}", self.pressure))
+        Err(self.not_due())
+    }
+
+    fn not_due(&self) -> String {
+        let tokens = self.before.total();
+        match self.request.budget {
+            Some(budget) => {
+                format!("not due: {tokens:#} tokens of conversation, and the budget is {budget:#}")
+            }
+            None => format!("not due: {}", self.pressure),
+        }
     }
 
     /// What a compaction is due to.

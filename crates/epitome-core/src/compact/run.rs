@@ -63,9 +63,15 @@ pub fn compact(
         let fuller = roomier.run(messages, &mut escalation, &count);
         compaction = if fits(&case, &fuller) { fuller } else { compaction };
     }
+    let instead = match fallback {
+        Fallback::Seed => "the seed's own way is taken",
+        Fallback::Escalate => "an offline one stands in",
+    };
     for (first, error) in &escalation.failures {
         events::compaction_failed(error);
-        decided.notes.push(format!("no summary from message {first} on: {error}"));
+        decided
+            .notes
+            .push(format!("the summary from message {first} on was not accepted ({error}); {instead}"));
     }
     if fallback == Fallback::Seed && !escalation.failures.is_empty() {
         match case.seeds_way_out(compaction) {

@@ -112,6 +112,8 @@ pub struct Verdict {
     pub break_even_turns: Option<u64>,
     /// How many turns count.
     pub turns: u64,
+    /// How many turns are expected; those beyond `turns` come after compaction is forced anyway.
+    pub expected: u64,
     /// Tokens that the change takes out of the cache and that are billed again.
     pub rewritten: Tokens,
     /// The part of `cost_now` that the summary costs.
@@ -131,6 +133,7 @@ pub fn worth_compacting(situation: &Situation, change: &Change) -> Verdict {
         saving: Money::ZERO,
         break_even_turns: None,
         turns,
+        expected: situation.turns.max(1),
         // What is new since the last call would have been written anyway.
         rewritten: (change.after - kept) - (situation.tokens - situation.cached),
         summary,
@@ -188,10 +191,10 @@ pub fn least_gain(situation: &Situation, unchanged: Tokens) -> Option<Tokens> {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pays, cost_now, saving_per_turn, saving, turns, rewritten, summary, .. } = self;
+        let Self { pays, cost_now, saving_per_turn, saving, turns, expected, rewritten, summary, .. } = self;
         out.write_str(if *pays { "it pays: " } else { "it does not pay: " })?;
         if *cost_now > Money::ZERO {
-            write!(out, "billing {rewritten} cached tokens again")?;
+            write!(out, "billing {rewritten:#} cached tokens again")?;
             if *summary > Money::ZERO {
                 write!(out, " and the summary ({summary})")?;
             }
@@ -204,7 +207,15 @@ impl fmt::Display for Verdict {
             Some(even) => write!(out, ", paid back after {even} turns")?,
             None => out.write_str(", never paid back")?,
         }
-        let s = if *turns == 1 { "" } else { "s" };
-        write!(out, "; over {turns} expected turn{s} that is {saving}")
+        let s = if *expected == 1 { "" } else { "s" };
+        match turns < expected {
+            true => {
+                write!(
+                    out,
+                    "; over the {turns} turns until it is due anyway (of {expected} expected) that is {saving}"
+                )
+            }
+            false => write!(out, "; over {turns} expected turn{s} that is {saving}"),
+        }
     }
 }

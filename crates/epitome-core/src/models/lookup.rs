@@ -10,6 +10,7 @@ use super::id;
 use super::model::{Model, ModelPatch};
 use super::table;
 use crate::calibrate::Start;
+use crate::settings::distance;
 use crate::units::Tokens;
 
 /// The models that are known.
@@ -32,7 +33,7 @@ pub struct Found {
 #[non_exhaustive]
 pub enum Warning {
     /// Nothing is known of it.
-    #[error("model {id:?} is unknown: a context window of {window} tokens is assumed")]
+    #[error("model {id:?} is unknown: a context window of {window:#} tokens is assumed")]
     Unknown {
         /// The model asked for.
         id: String,
@@ -92,6 +93,21 @@ impl ModelTable {
         }
     }
 
+    /// The names of up to `most` models that are written much like this one, the nearest first.
+    pub fn similar(&self, id: &str, most: usize) -> Vec<&str> {
+        let name = id::normal(id);
+        let far = |known: &&Model| {
+            let other = id::normal(&known.id);
+            // A name that starts like this one is rather meant than one that is merely as long.
+            let same = name.bytes().zip(other.bytes()).take_while(|(left, right)| left == right).count();
+            (distance(&name, &other), std::cmp::Reverse(same), other)
+        };
+        let alike = |known: &&Model| distance(&name, &id::normal(&known.id)) * 2 < name.len().max(4);
+        let mut known: Vec<&Model> = self.models.values().filter(alike).collect();
+        known.sort_by_cached_key(far);
+        known.into_iter().take(most).map(|model| model.id.as_ref()).collect()
+    }
+
     /// Every model.
     pub fn iter(&self) -> impl Iterator<Item = &Model> {
         self.models.values()
@@ -127,6 +143,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_what_may_be_meant() {
+        let table = ModelTable::default();
+        for (id, meant) in [
+            ("claude-opuss-4-5", "claude-opus-4.5"),
+            ("gtp-4o", "gpt-4o"),
+            ("clade-sonnet-4-5", "claude-sonnet-4.5"),
+        ] {
+            let similar = table.similar(id, 3);
+            assert!(similar.contains(&meant), "{id}: {similar:?}");
+        }
+        assert_eq!(table.similar("nosuch", 3), Vec::<&str>::new());
+    }
+
+    #[test]
     fn finds_the_nearest_and_says_so() {
         let table = ModelTable::default();
         let cases = [
@@ -146,7 +176,7 @@ mod tests {
         let warning = table.get("my-own-model").warning.map(|warning| warning.to_string());
         assert_eq!(
             warning.as_deref(),
-            Some("model \"my-own-model\" is unknown: a context window of 128000 tokens is assumed")
+            Some("model \"my-own-model\" is unknown: a context window of 128,000 tokens is assumed")
         );
     }
 

@@ -37,7 +37,7 @@ pub struct Room {
 
 /// A window that cannot be worked in.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the context window of {model} is {window} tokens; at least {minimum} are needed")]
+#[error("the context window of {model} is {window:#} tokens; at least {minimum:#} are needed")]
 pub struct WindowError {
     /// The model.
     pub model: String,
@@ -92,7 +92,7 @@ mod tests {
         model.window = Tokens(8_192);
         assert_eq!(
             guard.check(&model).unwrap_err().to_string(),
-            "the context window of claude-opus-4.5 is 8192 tokens; at least 16000 are needed"
+            "the context window of claude-opus-4.5 is 8,192 tokens; at least 16,000 are needed"
         );
     }
 }

@@ -103,7 +103,8 @@ impl fmt::Display for Pressure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Marks { input, hard, .. } = self.marks;
         let percent = self.tokens.0.saturating_mul(100).checked_div(input.0).unwrap_or(100);
-        write!(out, "{}: {} of {input} tokens ({percent}%), hard above {hard}", self.level, self.tokens)
+        let tokens = self.tokens;
+        write!(out, "{tokens:#} of {input:#} tokens are in use ({percent} %), and {hard:#} may be")
     }
 }
 

@@ -44,7 +44,7 @@ fn the_figures_are_those_of_the_price_list() {
     assert_eq!(verdict.break_even_turns, Some(10));
     assert_eq!(
         verdict.to_string(),
-        "it pays: billing 33000 cached tokens again and the summary ($0.105) cost $0.265 now, each later turn \
+        "it pays: billing 33,000 cached tokens again and the summary ($0.105) cost $0.265 now, each later turn \
          saves $0.030, paid back after 10 turns; over 40 expected turns that is $0.905"
     );
 }

@@ -31,7 +31,7 @@ fn levels_by_window_and_threshold() {
         assert_eq!(Pressure::of(Tokens(tokens), window, &thresholds).level, level, "{tokens} of {window}");
     }
     let words = Pressure::of(Tokens(140_000), WINDOW, &thresholds).to_string();
-    assert_eq!(words, "soft: 140000 of 180000 tokens (77%), hard above 162000");
+    assert_eq!(words, "140,000 of 180,000 tokens are in use (77 %), and 162,000 may be");
 }
 
 #[test]
