@@ -18,6 +18,26 @@ pub struct Damaged {
     pub reason: String,
 }
 
+/// What is wrong with a line of another format begins with this.
+pub(super) const OTHER_FORMAT: &str = "a line of a ";
+/// What is wrong with bytes that are no text.
+pub(super) const NO_TEXT: &str = "invalid UTF-8";
+
+impl Damaged {
+    // A file that is no transcript at all, or not of the format that was named, is not helped by skipping lines.
+    fn hint(&self) -> &'static str {
+        match self.reason.as_str() {
+            reason if reason.starts_with(OTHER_FORMAT) => {
+                "leave --format away, and each file's format is found by itself; --lenient skips such lines"
+            }
+            NO_TEXT if self.line == 1 => {
+                "transcripts are text in UTF-8, plain or gzipped; --lenient skips what is damaged in one"
+            }
+            _ => "pass --lenient to skip what is damaged and read the rest",
+        }
+    }
+}
+
 impl fmt::Display for Damaged {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}, column {}: {}", self.line, self.column, self.reason)
@@ -77,7 +97,7 @@ impl FileError {
     /// What to do about it, if there is something.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            FileError::Damaged(_) => Some("pass --lenient to skip what is damaged and read the rest"),
+            FileError::Damaged(damaged) => Some(damaged.hint()),
             FileError::NotJson(_) => Some("transcripts are JSON or JSON lines, plain or gzipped"),
             FileError::UnknownFormat(_) => Some("name the format with --format"),
             FileError::WrongFormat { .. } => {

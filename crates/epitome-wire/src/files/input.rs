@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::error::{Damaged, FileError};
+use super::error::{Damaged, FileError, NO_TEXT};
 use super::log::Damage;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -76,7 +76,7 @@ impl<R: BufRead> Input<R> {
         };
         let lossy = String::from_utf8_lossy(error.as_bytes());
         let column = lossy.chars().position(|char| char == char::REPLACEMENT_CHARACTER).unwrap_or(0) + 1;
-        let damaged = Damaged { line: self.line, column, reason: "invalid UTF-8".to_owned() };
+        let damaged = Damaged { line: self.line, column, reason: NO_TEXT.to_owned() };
         if self.mode == Damage::Stop {
             return Err(FileError::Damaged(damaged));
         }

@@ -1,7 +1,7 @@
 //! JSON lines: the objects of a text, line by line, and what is wrong with the other lines.
 
 use super::detect::plain_format;
-use super::error::FileError;
+use super::error::{FileError, OTHER_FORMAT};
 use super::format::Format;
 use super::log::Log;
 use super::record::Cut;
@@ -36,7 +36,7 @@ pub(super) fn objects_of(format: Format, text: &str, log: &mut Log<'_>) -> Resul
     for line in objects(text, log)? {
         match plain_format(Node::new(text, line.span)).filter(|found| *found != format) {
             Some(found) => {
-                log.report(line.span.start, format!("a line of a {found} file in a {format} file"))?;
+                log.report(line.span.start, format!("{OTHER_FORMAT}{found} file in a {format} file"))?;
             }
             None => own.push(line),
         }
