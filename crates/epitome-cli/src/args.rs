@@ -104,7 +104,8 @@ pub(crate) struct Inspect {
 
 /// Count tokens.
 ///
-/// One line a session: o200k tokens (exact), the estimate for the model, messages. --text counts a file as plain text.
+/// One line a session: messages, the o200k tokens of the conversation (exact), those of system messages, system prompt and
+/// tools beside it, and the estimate of the conversation for the model. --text counts a file as plain text.
 #[derive(Args)]
 pub(crate) struct Count {
     #[command(flatten)]
@@ -141,18 +142,24 @@ fn parse_amount(text: &str, units: &[&str]) -> Result<u64, String> {
     let (number, unit) = lower.split_at(split);
     let factor = match unit.as_bytes().first() {
         _ if !units.contains(&unit) => {
-            return Err(format!("unknown unit {unit:?} in {text:?}; write 20000, 20k or 1.5M"));
+            return Err(format!("unknown unit {unit:?} in {text:?}; {AMOUNT}"));
         }
         Some(b'k') => 1e3,
         Some(b'm') => 1e6,
         Some(b'g') => 1e9,
         _ => 1.0,
     };
-    match number.trim().parse::<f64>() {
-        Ok(amount) if amount > 0.0 && amount * factor < 1e15 => Ok((amount * factor).round() as u64),
-        _ => Err(format!("{text:?} is not an amount; write 20000, 20k or 1.5M")),
+    let amount = number.trim().parse::<f64>().ok().map(|amount| (amount * factor).round());
+    match amount {
+        Some(amount) if amount >= 1e15 => Err(format!("{text} is too much; {AMOUNT}")),
+        Some(amount) if amount >= 1.0 => Ok(amount as u64),
+        Some(_) => Err(format!("{text} is too little; {AMOUNT}")),
+        None => Err(format!("{text:?} is no amount; {AMOUNT}")),
     }
 }
+
+/// What to write, for those who wrote something else.
+const AMOUNT: &str = "an amount is a number from 1 to 999,999,999,999,999, such as 20000, 20k or 1.5M";
 
 #[cfg(test)]
 mod tests {
@@ -173,8 +180,19 @@ mod tests {
             assert_eq!(parse_tokens(text), Ok(Tokens(expected)), "{text}");
         }
         assert_eq!(parse_bytes("30MB"), Ok(30_000_000));
-        for bad in ["", "k", "-5", "20x", "0", "1e99"] {
-            assert!(parse_tokens(bad).is_err(), "{bad}");
+        let bad = [
+            ("", "no amount"),
+            ("k", "no amount"),
+            ("20x", "unknown unit"),
+            ("-5", "too little"),
+            ("0", "too little"),
+            ("0.2", "too little"),
+            ("12345678901234567890123", "too much"),
+            ("NaN", "unknown unit"),
+        ];
+        for (bad, expected) in bad {
+            let said = parse_tokens(bad).unwrap_err();
+            assert!(said.contains(expected) && said.ends_with("20000, 20k or 1.5M"), "{said}");
         }
     }
 }

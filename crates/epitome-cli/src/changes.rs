@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
+use epitome_core::compact::{Compaction, Cuts, Segment};
 use epitome_core::prune::{self, Change, Mark, Marked, Plan, Rule, ThinkingRule};
 use epitome_core::turn::is_plain_user_message;
 use epitome_core::{BlockKind, Entry, Message, Outline, Role, trim};
-use epitome_wire::files::{FileError, Thread};
+use epitome_wire::files::{FileError, Thread, ThreadKind};
 use epitome_wire::{Edit, Edits, from_core};
 
 use crate::session::Session;
@@ -55,6 +57,61 @@ impl<'s> ThreadChange<'s> {
         self.plan.marks.iter().filter(|marked| marked.rule == rule).filter(is_own).count()
     }
 
+    /// The messages of its path, with the numbers that reports give them.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// Leaves pinned messages, and what must stay with them, as they are.
+    pub(crate) fn keep(&mut self, pins: &[usize]) {
+        let pinned = Cuts::of(&self.path).pinned(pins);
+        let is_pinned = |message: usize| pinned.iter().any(|stretch| stretch.contains(&message));
+        let bound = |marked: &Marked| marked.rule == Rule::BoundThinking;
+        self.plan.marks.retain(|marked| bound(marked) || !is_pinned(marked.message));
+    }
+
+    /// The same as a record of what became of each stretch of the path.
+    pub(crate) fn compaction(&self) -> Compaction {
+        let dropped: BTreeSet<usize> = self.dropped.iter().copied().collect();
+        let is_dropped = |at: &usize| self.numbers.get(*at).is_some_and(|number| dropped.contains(number));
+        let marked = |marked: Option<&Marked>| marked.map_or(0, |marked| marked.message);
+        let (first, last) = (marked(self.plan.marks.first()), marked(self.plan.marks.last()));
+        let is_marked = |at: usize| !self.plan.marks.is_empty() && (first..=last).contains(&at);
+        let leading = Cuts::of(&self.path).leading();
+        let fate = |at: usize| (is_dropped(&at), is_marked(at), at < leading);
+        let fates: Vec<_> = (0..self.path.len()).map(fate).collect();
+        let stretches = fates.chunk_by(|left, right| left == right).scan(0, |at, stretch| {
+            let range = *at..*at + stretch.len();
+            *at = range.end;
+            Some(self.segment(range, stretch.first().is_some_and(|(dropped, ..)| *dropped)))
+        });
+        Compaction { segments: stretches.collect(), ..Compaction::verbatim(0) }
+    }
+
+    fn segment(&self, range: Range<usize>, is_dropped: bool) -> Segment {
+        if is_dropped {
+            return Segment::Omitted { range, note: "beyond max_conversation_messages".to_owned() };
+        }
+        let marks = self.plan.marks.iter().filter(|marked| range.contains(&marked.message));
+        let marks: Vec<Marked> = marks.cloned().collect();
+        match marks.is_empty() {
+            true => Segment::Verbatim { range },
+            false => Segment::Pruned { range, marks },
+        }
+    }
+
+    // The messages of the exchanges that hold these, by their numbers in the transcript.
+    fn exchanges(&self, pins: &[usize]) -> BTreeSet<usize> {
+        let opens =
+            |at: &usize| self.path.get(*at).is_some_and(|entry| is_plain_user_message(&entry.outline));
+        let exchange = |pin: usize| {
+            let start = (0..=pin).rev().find(opens).unwrap_or(0);
+            start..(pin + 1..self.path.len()).find(opens).unwrap_or(self.path.len())
+        };
+        let numbers = pins.iter().flat_map(|pin| self.numbers.get(exchange(*pin)).unwrap_or_default());
+        numbers.copied().collect()
+    }
+
     // Marks every thinking block for removal.
     fn unthink(&mut self) {
         self.plan.marks.retain(|marked| marked.rule != Rule::BoundThinking);
@@ -77,10 +134,12 @@ impl<'s> ThreadChange<'s> {
 
 /// Leaves out the oldest messages of each thread beyond `most`.
 ///
-/// A thread drops only what is its own. A branch that leaves the main thread where that was cut off starts with a plain
+/// Exchanges of the main thread with a pinned message stay. A thread drops only what is its own. A branch that leaves the main thread where that was cut off starts with a plain
 /// user message, as every conversation does.
-pub(crate) fn drop_oldest(threads: &mut [ThreadChange<'_>], most: usize) {
+pub(crate) fn drop_oldest(threads: &mut [ThreadChange<'_>], most: usize, pins: &[usize]) {
     let mut gone: BTreeSet<usize> = BTreeSet::new();
+    let main = threads.iter().find(|change| change.thread.kind == ThreadKind::Main);
+    let kept = main.map(|main| main.exchanges(pins)).unwrap_or_default();
     for change in threads {
         let left = change.numbers.iter().zip(&change.path).filter(|(number, _)| !gone.contains(number));
         let (numbers, path): (Vec<usize>, Vec<Entry>) =
@@ -88,10 +147,11 @@ pub(crate) fn drop_oldest(threads: &mut [ThreadChange<'_>], most: usize) {
         let adrift = if numbers.len() < change.numbers.len() { unopened(&path) } else { 0..0 };
         let oldest = trim::oldest_beyond(&path, most);
         let dropped = if adrift.end > oldest.end { adrift } else { oldest };
-        let dropped = numbers.get(dropped).unwrap_or_default();
+        let dropped = numbers.get(dropped).unwrap_or_default().iter().copied();
+        let dropped: Vec<usize> = dropped.filter(|number| !kept.contains(number)).collect();
         if dropped.iter().all(|number| change.own.contains(number)) {
-            gone.extend(dropped);
-            change.dropped = dropped.to_vec();
+            gone.extend(&dropped);
+            change.dropped = dropped;
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 #[derive(Serialize)]
 struct Counted {
     name: String,
-    /// Exact, message overhead included.
+    /// Of the conversation; exact, message overhead included.
     tokens: Tokens,
     /// The model's own tokens, estimated.
     model_tokens: Option<Tokens>,
@@ -58,15 +58,15 @@ fn count_sessions(
     let sources = input::sources(&arguments.input)?;
     let work = |path: &std::path::Path, transcript| {
         let session = Session::new(path, transcript, arguments.model.as_deref(), settings);
-        let main = session.main().map(|main| session.path(main)).unwrap_or_default();
-        let tokens = main.iter().map(|entry| entry.outline.tokens).sum();
+        let beside = session.beside().tokens;
+        let tokens = session.sent().tokens - beside;
         Ok(Counted {
             name: session.name.clone(),
             tokens,
             model_tokens: session.model_tokens(tokens),
             model: session.names_model.then(|| session.model.id.to_string()),
-            system_and_tools: session.fixed.tokens,
-            messages: Some(main.len()),
+            system_and_tools: beside,
+            messages: Some(session.main_path().len()),
             damaged: session.damaged(),
         })
     };
@@ -107,33 +107,33 @@ fn count_texts(
 fn print(out: &mut impl Write, counts: &[Counted]) -> anyhow::Result<()> {
     let (left, right) = (Align::Left, Align::Right);
     let mut table = Table::new(&[
-        ("session", left),
         ("messages", right),
         ("o200k tokens", right),
         ("system, tools", right),
         ("model tokens", right),
         ("model", left),
+        ("session", left),
     ]);
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
     for counted in counts {
         table.row([
-            counted.name.clone(),
             number(counted.messages.map(|messages| messages as u64)),
             grouped(counted.tokens.0),
             grouped(counted.system_and_tools.0),
             number(counted.model_tokens.map(|tokens| tokens.0)),
             counted.model.clone().unwrap_or_default(),
+            counted.name.clone(),
         ]);
     }
     if counts.len() > 1 {
         let total: Tokens = counts.iter().map(|counted| counted.tokens).sum();
         table.row([
-            "total".to_owned(),
             String::new(),
             grouped(total.0),
             String::new(),
             String::new(),
             String::new(),
+            "total".to_owned(),
         ]);
     }
     Ok(write!(out, "{}", table.render())?)

@@ -16,6 +16,9 @@ use epitome_wire::files::{Format, Thread, ThreadKind, Transcript};
 
 use crate::settings::Settings;
 
+/// The unit of amounts that are meant for no model in particular.
+pub(crate) const OUR_UNIT: &str = "o200k";
+
 /// A transcript and the outlines of its messages.
 pub(crate) struct Session {
     /// The file, and the session's id where a file holds several.
@@ -29,7 +32,9 @@ pub(crate) struct Session {
     /// Whether the user asked for that model, so that amounts are meant in its tokens.
     asks_for_model: bool,
     /// What had to be assumed of it.
-    warning: Option<Warning>,
+    warning: Option<String>,
+    /// Whether something is known of it: its tokens and its prices.
+    is_known: bool,
     /// The system prompt and the tools, which stand outside the messages.
     pub(crate) fixed: Size,
     outlines: Vec<Arc<Outline>>,
@@ -58,7 +63,8 @@ impl Session {
             _ => path.display().to_string(),
         };
         let names_model = named.is_some();
-        let warning = found.warning.filter(|_| names_model);
+        let is_known = !matches!(found.warning, Some(Warning::Unknown { .. }));
+        let warning = found.warning.filter(|_| names_model).map(|warning| said(&warning, settings));
         let ratio = model
             .map_or_else(|| learned_ratio(&transcript, &outlines), |_| None)
             .unwrap_or(found.model.start.ratio);
@@ -70,6 +76,7 @@ impl Session {
             names_model,
             asks_for_model,
             warning,
+            is_known,
             fixed,
             outlines,
             counter,
@@ -99,15 +106,15 @@ impl Session {
 
     /// A budget of the user's in our tokens: it is meant in those of the model that was asked for, if one was.
     pub(crate) fn budget(&self, budget: Tokens) -> Tokens {
-        if self.asks_for_model { Tokens((budget.0 as f64 / self.ratio) as u64) } else { budget }
+        match self.budget_unit() {
+            OUR_UNIT => budget,
+            _ => Tokens((budget.0 as f64 / self.ratio) as u64),
+        }
     }
 
-    /// So many of our tokens in the unit of the user's budgets, and the name of that unit.
-    pub(crate) fn in_budget_unit(&self, tokens: Tokens) -> (Tokens, &str) {
-        if !self.asks_for_model {
-            return (tokens, "o200k");
-        }
-        (Tokens((tokens.0 as f64 * self.ratio).ceil() as u64), &self.model.id)
+    /// The unit of the user's budgets: nobody knows the tokens of an unknown model, so then it is ours.
+    pub(crate) fn budget_unit(&self) -> &str {
+        if self.asks_for_model && self.is_known { &self.model.id } else { OUR_UNIT }
     }
 
     /// The model's window in our tokens, where a model is named.
@@ -117,7 +124,7 @@ impl Session {
 
     /// What our tokens cost, where a model is named whose prices are known.
     pub(crate) fn tariff(&self) -> Option<Tariff> {
-        let is_priced = self.names_model && self.model.price.input > 0.0;
+        let is_priced = self.names_model && self.is_known && self.model.price.input > 0.0;
         is_priced.then(|| Tariff::of_counted(&self.model, self.ratio))
     }
 
@@ -153,6 +160,11 @@ impl Session {
         rewritten.collect()
     }
 
+    /// What had to be assumed of the model that the user asked for.
+    pub(crate) fn assumed(&self) -> Option<&str> {
+        self.warning.as_deref().filter(|_| self.asks_for_model)
+    }
+
     /// What the user should know of the model: that it is unknown, or that its window is small.
     pub(crate) fn warnings(&self) -> Vec<String> {
         if !self.names_model {
@@ -161,11 +173,34 @@ impl Session {
         let window = match WindowGuard::default().check(&self.model) {
             Err(error) => Some(error.to_string()),
             Ok(room) if room.is_small => {
-                Some(format!("the context window of {} is small: {} tokens", self.model.id, room.window))
+                Some(format!("the context window of {} is small: {:#} tokens", self.model.id, room.window))
             }
             Ok(_) => None,
         };
-        self.warning.as_ref().map(ToString::to_string).into_iter().chain(window).collect()
+        self.warning.clone().into_iter().chain(window).collect()
+    }
+
+    /// What is sent before the conversation of the main thread: system prompt, tools, leading system messages.
+    pub(crate) fn beside(&self) -> Size {
+        let leading = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);
+        self.with_fixed(self.main_path().iter().take_while(leading))
+    }
+
+    /// All that is sent of the main thread.
+    pub(crate) fn sent(&self) -> Size {
+        self.with_fixed(self.main_path().iter())
+    }
+
+    fn with_fixed<'e>(&self, entries: impl Iterator<Item = &'e Entry>) -> Size {
+        entries.fold(self.fixed, |Size { tokens, bytes }, Entry { outline, .. }| Size {
+            tokens: tokens + outline.tokens,
+            bytes: bytes + outline.bytes,
+        })
+    }
+
+    /// The messages of the main thread, outlined.
+    pub(crate) fn main_path(&self) -> Vec<Entry> {
+        self.main().map(|main| self.path(main)).unwrap_or_default()
     }
 
     /// The tokens of all messages of all threads.
@@ -208,6 +243,21 @@ impl Session {
     ) -> Plan {
         let mut sizes = MessageSizes::new(messages, |text: &str| self.counter.text(text));
         prune::plan(path, &settings.values.prune, budget, &mut sizes, self.thinking_rule())
+    }
+}
+
+// What is assumed, and what may have been meant.
+fn said(warning: &Warning, settings: &Settings) -> String {
+    match warning {
+        Warning::Unknown { id, .. } => {
+            let similar = settings.models.similar(id, 3);
+            let way_out = match similar.is_empty() {
+                true => "[models.NAME] in epitome.toml adds one".to_owned(),
+                false => format!("did you mean {}?", similar.join(", ")),
+            };
+            format!("{warning}, and no price is known; {way_out}")
+        }
+        alike => alike.to_string(),
     }
 }
 

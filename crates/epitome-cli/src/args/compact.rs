@@ -23,12 +23,13 @@ pub(crate) struct Compact {
     #[command(flatten)]
     pub(crate) input: Input,
     /// How to make it smaller [default: auto, or what the settings say].
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, ignore_case = true)]
     pub(crate) strategy: Option<Strategy>,
     /// Take the strategy and the numbers of a known system; what is set beside it wins.
     #[arg(long, value_enum)]
     pub(crate) preset: Option<PresetName>,
-    /// Show what would happen, before and after side by side, and write nothing.
+    /// Show on stdout what would happen, before and after side by side, and write no session. With --report the plan is
+    /// written as JSON, too; with --json it is printed as JSON.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Keep these messages as they are, whatever happens (numbers from 0, as --dry-run shows them): --pin 0,12-15.
@@ -38,11 +39,13 @@ pub(crate) struct Compact {
     /// --expand 10-14.
     #[arg(long, value_name = "MESSAGES", value_delimiter = ',')]
     pub(crate) expand: Vec<Messages>,
-    /// End a topic before this message, for the strategy tiered: --seal 12,40.
+    /// End a topic before this message, for the strategy tiered: --seal 12,40. Inside an exchange it takes effect where the
+    /// next one starts.
     #[arg(long, value_name = "MESSAGE", value_delimiter = ',')]
     pub(crate) seal: Vec<usize>,
-    /// How many more turns to expect, for whether it pays [default: as many as there were].
-    #[arg(long, value_name = "NUMBER")]
+    /// How many more turns to expect, for whether it pays: a compaction that costs more now than it saves over these turns
+    /// does not. Turns after the next compaction is due anyway do not count [default: as many as there were, at most 200].
+    #[arg(long, value_name = "NUMBER", value_parser = parse_turns)]
     pub(crate) turns: Option<u64>,
     /// Whether the provider still has in its cache what was sent last, for whether it pays [default: cold for files, warm
     /// for what is piped in].
@@ -51,12 +54,14 @@ pub(crate) struct Compact {
     /// Print this on stdout instead of the compacted session.
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "dry_run")]
     pub(crate) show: Option<Show>,
-    /// Tokens the conversation should fit in (20k, 1.5M, 20000), system prompt and tools not counted; with --model in
-    /// tokens of that model, else in o200k tokens.
-    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
+    /// Tokens the conversation should fit in (20k, 1.5M, 20000), system messages, system prompt and tools not counted; with
+    /// --model in tokens of that model if it is known, else in o200k tokens. Every strategy but none and prune meets any
+    /// budget from 256 tokens on, plus what is pinned in full and 32 tokens for each pinned stretch; where one is missed,
+    /// the result is written all the same and the command exits with 1. none and prune only report by how much.
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens, allow_negative_numbers = true)]
     pub(crate) budget: Option<Tokens>,
     /// Bytes that all that is sent should fit in (30MB, 500k), system prompt and tools included.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) max_bytes: Option<usize>,
     /// The model it is meant for: its tokens, and whether its thinking blocks are bound to what stands before them.
     #[arg(long)]
@@ -65,7 +70,7 @@ pub(crate) struct Compact {
     /// subfolder if a folder was compacted. An input is never overwritten.
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the report as JSON to this file, if anything was compacted; - is stdout, and needs -o.
+    /// Write the report as JSON to this file, of a dry run the plan; - is stdout, and needs -o or --dry-run.
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     /// Print the report as JSON on stdout instead of the compacted session; nothing is written but -o.
@@ -85,6 +90,7 @@ pub(crate) enum Strategy {
     /// A rolling summary of the old, the last few messages as they are.
     Rolling,
     /// The first request with a summary of the middle, the last few messages as they are.
+    #[value(alias = "summarize")]
     Narrative,
     /// Summaries of earlier topics and of older bulk, the current topic as it is.
     Tiered,
@@ -159,6 +165,13 @@ impl FromStr for Messages {
         let (first, last) = (number(first)?, number(last)?);
         if first <= last { Ok(Self(first..=last)) } else { Err(wrong()) }
     }
+}
+
+// Turns that are worth looking at; more would only take long to add up.
+fn parse_turns(text: &str) -> Result<u64, String> {
+    const MOST: u64 = 100_000;
+    let turns = text.trim().replace([',', '_'], "").parse().ok().filter(|turns| (1..=MOST).contains(turns));
+    turns.ok_or_else(|| format!("{text:?} is no number of turns to expect; write 1 to 100000"))
 }
 
 /// What can be printed of a compaction.

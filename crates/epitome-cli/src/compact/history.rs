@@ -3,53 +3,63 @@
 use std::ops::Range;
 
 use epitome_core::compact::{
-    self, Compacted, Compaction, Piece, Placement, Request, Segment, Stakes, StrategyName, SystemPlace, View,
-    view,
+    self, Compacted, Piece, Placement, Planned, Request, Segment, Stakes, SystemPlace, View, view,
 };
 use epitome_core::digest::Digest;
-use epitome_core::loss;
+use epitome_core::loss::{self, Loss};
 use epitome_core::settings::Settings as Values;
-use epitome_core::{Block, BlockKind, Entry, Message, Role, Tokens};
+use epitome_core::{Block, Entry, Message, Role, Tokens};
 use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Transcript, read_all};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 
+use super::job::Job;
 use super::report::Report;
+use super::show::{Shown, as_it_was, block};
 use super::sides::Side;
 use crate::args::{CacheAge, Compact, Messages, Show};
 use crate::input;
 use crate::session::Session;
-use crate::settings::Settings;
 
-/// The text of the session with its main thread compacted.
+/// What is wanted of a compaction.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The session, smaller.
+    Session,
+    /// A part of it for a person to read.
+    Shown(Show),
+    /// Only what would be done.
+    Plan,
+}
+
+/// The text that is wanted of the session, its main thread compacted.
 pub(super) fn compact(
-    session: &Session,
-    arguments: &Compact,
-    strategy: StrategyName,
-    settings: &Settings,
+    job: &Job<'_>,
     budget: Option<Tokens>,
+    wanted: Wanted,
     report: &mut Report,
 ) -> Result<String, FileError> {
+    let Job { session, arguments, .. } = *job;
     let transcript = &session.transcript;
     let Some(main) = session.main() else { return Ok(transcript.text.clone()) };
     let (path, messages, numbers) = (session.path(main), session.messages(main), transcript.path(main));
-    let mut values = settings.values.clone();
-    values.compact.strategy = strategy;
+    let mut values = job.settings.values.clone();
+    values.compact.strategy = job.strategy;
     settle(&mut values, transcript);
-    let pins = numbers_of(&arguments.pin);
     // A file that was compacted before holds its summary as a message.
     let previous = compact::in_force(&path, &messages, &values);
     let request = Request {
         budget,
-        pins: &pins,
+        pins: &job.pins,
         seals: &arguments.seal,
         previous: previous.as_ref(),
         stakes: stakes(session, arguments, &path),
         ..request(session, &values)
     };
     let count = |text: &str| session.counter().text(text);
-    if arguments.dry_run && arguments.expand.is_empty() {
+    if wanted == Wanted::Plan && arguments.expand.is_empty() {
         let preview = compact::dry_run(&path, &messages, &request, &count);
-        let sides = Side::all(&preview.report.segments, &messages, None);
+        let parts = preview.plan.iter().flat_map(|plan| &plan.parts);
+        let sides = Side::all(&preview.report.segments, &messages, parts.map(settled));
         report.decided(preview.report, sides);
         return Ok(transcript.text.clone());
     }
@@ -62,21 +72,35 @@ pub(super) fn compact(
         report.note("nothing is compacted that could be shown again".to_owned());
     }
     let current = compacted.compaction.as_ref().or(previous.as_ref());
-    let sides = Side::all(&compacted.report.segments, &messages, current);
+    let segments = current.into_iter().flat_map(|compaction| &compaction.segments);
+    let sides = Side::all(&compacted.report.segments, &messages, segments.map(Some));
     report.decided(compacted.report, sides);
-    let Some(compaction) = compacted.compaction.filter(|_| !arguments.dry_run) else {
-        return Ok(transcript.text.clone());
+    let view = match &compacted.compaction {
+        Some(compaction) => view(compaction, &path, &messages, place(transcript.dialect)),
+        None => as_it_was(messages.len()),
     };
-    let view = view(&compaction, &path, &messages, place(transcript.dialect));
-    let loss = loss::of(&compaction, &view, &path, &messages, &operator(transcript));
-    let told = loss.to_string();
+    let loss = compacted.compaction.as_ref().map_or_else(Loss::default, |compaction| {
+        loss::of(compaction, &view, &path, &messages, &operator(transcript))
+    });
+    let text = match wanted {
+        Wanted::Shown(what) => {
+            Ok(Shown { compaction: current, view: &view, messages: &messages, loss: &loss }.text(what))
+        }
+        Wanted::Session if compacted.compaction.is_some() => match is_body(transcript) {
+            true => in_body(transcript, &view),
+            false => in_file(transcript, &numbers, &view, &messages),
+        },
+        Wanted::Session | Wanted::Plan => Ok(transcript.text.clone()),
+    };
     report.lost(loss);
-    match arguments.show {
-        Some(Show::Loss) => Ok(told),
-        Some(Show::Checkpoint) => Ok(summaries(&compaction)),
-        Some(Show::View) => Ok(readable(&view, &messages)),
-        None if is_body(transcript) => in_body(transcript, &view),
-        None => in_file(transcript, &numbers, &view, &messages),
+    text
+}
+
+// What is decided already of a part of a plan.
+fn settled(part: &Planned) -> Option<&Segment> {
+    match part {
+        Planned::Segment(segment) => Some(segment),
+        Planned::Summary(_) => None,
     }
 }
 
@@ -106,8 +130,8 @@ fn in_file(
     }
 }
 
-// What the operator says outside of the messages, which summaries may repeat.
-fn operator(transcript: &Transcript) -> Vec<&str> {
+/// What the operator says outside of the messages, which summaries may repeat.
+pub(super) fn operator(transcript: &Transcript) -> Vec<&str> {
     let blocks = transcript.system.iter().flat_map(|system| &system.blocks);
     let texts = blocks.filter_map(|block| match block {
         Block::Text(text) => Some(text.text.as_str()),
@@ -146,13 +170,6 @@ pub(crate) fn offline(
 ) -> Compacted {
     let mut digest = Digest::new(path, messages, count).masking(request.settings.compact.mask_secrets);
     compact::compact(path, messages, request, &mut digest, &count)
-}
-
-fn numbers_of(messages: &[Messages]) -> Vec<usize> {
-    let mut numbers: Vec<usize> = messages.iter().flat_map(|Messages(range)| range.clone()).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
 }
 
 fn ranges(messages: &[Messages]) -> Vec<Range<usize>> {
@@ -214,38 +231,5 @@ fn in_body(transcript: &Transcript, view: &View) -> Result<String, FileError> {
     match &view.system {
         Some(words) => append_system(&text, words).map_err(wrong),
         None => Ok(text),
-    }
-}
-
-fn summaries(compaction: &Compaction) -> String {
-    let texts = compaction.segments.iter().filter_map(|segment| match segment {
-        Segment::Summary { text, .. } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n\n") + "\n"
-}
-
-// What the model sees, for a person: roles as headings, calls and results in words.
-fn readable(view: &View, messages: &[Message]) -> String {
-    let system = view.system.iter().map(|words| format!("── system\n{words}\n"));
-    let shown = view.messages(messages);
-    let texts = shown.iter().map(|message| {
-        let blocks: Vec<String> = message.blocks.iter().map(block).collect();
-        format!("── {}\n{}\n", message.role, blocks.join("\n"))
-    });
-    system.chain(texts).collect::<Vec<_>>().join("\n")
-}
-
-pub(super) fn block(block: &Block) -> String {
-    match block {
-        Block::Text(text) => text.text.clone(),
-        Block::ToolUse(call) => format!("[calls {} {}]", call.name, call.input),
-        Block::ToolResult(result) => format!("[result] {}", result.joined_text()),
-        Block::Thinking(thinking) => format!("[thinks] {}", thinking.text),
-        other => match other.kind() {
-            BlockKind::Image => "[image]".to_owned(),
-            BlockKind::Document => "[document]".to_owned(),
-            _ => "[…]".to_owned(),
-        },
     }
 }

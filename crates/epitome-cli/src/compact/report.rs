@@ -2,17 +2,17 @@
 
 mod print;
 
-use epitome_core::compact::{self, StrategyName};
+use epitome_core::Tokens;
+use epitome_core::compact::{self, Limits};
 use epitome_core::loss::Loss;
-use epitome_core::prune::{Budget, PruneMode, Rule, Size, Step, ThinkingRule};
-use epitome_core::{Entry, Role, Tokens};
+use epitome_core::prune::{PruneMode, Rule, Size, Step, ThinkingRule};
 use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
 
-pub(super) use self::print::{Detail, print_total};
+pub(super) use self::print::{Detail, Stream, check_budgets, print_total};
+use super::job::Job;
 use super::sides::Side;
-use crate::args::Compact;
 use crate::changes::ThreadChange;
 use crate::print::{grouped, plural};
 use crate::session::Session;
@@ -27,16 +27,28 @@ pub(super) struct Report {
     messages_before: usize,
     /// As of everything that only a written result has: none in a dry run.
     messages_after: Option<usize>,
-    /// The conversation, all threads; without system prompt and tools.
+    /// The conversation of the main thread in o200k tokens, which the budget is for.
     tokens_before: Tokens,
     tokens_after: Tokens,
+    /// What is sent beside it and stays as it is: system prompt, tools, leading system messages.
+    system_and_tools: Tokens,
+    /// Messages of the file that are not in the main thread.
+    #[serde(skip)]
+    other_threads: Tokens,
+    /// All messages of the file: system messages and other threads, too.
+    file_tokens_before: Tokens,
+    file_tokens_after: Option<Tokens>,
     bytes_before: usize,
     bytes_after: Option<usize>,
-    system_and_tools: Tokens,
+    /// What the conversation may have, in o200k tokens.
     budget: Option<Tokens>,
-    /// What the budget and the shortfall count: o200k tokens, or those of the model that was asked for.
-    budget_unit: String,
+    /// The same as it was asked for.
+    budget_asked: Option<Asked>,
+    /// The least budget that can be met.
+    minimum_budget: Tokens,
     max_bytes: Option<usize>,
+    /// The tokens that were found to come near it.
+    tokens_for_bytes: Option<Tokens>,
     /// By how much the main thread still exceeds its budget.
     shortfall: Size,
     trimmed: usize,
@@ -58,37 +70,77 @@ pub(super) struct Report {
     /// What it kept, lost and made up.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Loss>,
+    /// What had to be assumed.
+    warnings: Vec<String>,
     /// The same for a person: before and after, stretch by stretch.
     #[serde(skip)]
     sides: Vec<Side>,
-    /// Whether something is shown again that was compacted.
+    /// What may be missed without failing.
     #[serde(skip)]
-    expanded: bool,
+    leniency: Leniency,
+    /// All that is sent of the main thread.
+    #[serde(skip)]
+    bytes_sent: usize,
     #[serde(skip)]
     notes: Vec<String>,
 }
 
+/// A budget as it was asked for.
+#[derive(Serialize)]
+struct Asked {
+    tokens: Tokens,
+    /// `o200k`, or the model whose tokens these are.
+    unit: String,
+}
+
+/// Why a budget may be missed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Leniency {
+    /// It may not.
+    None,
+    /// The strategy does what it can.
+    Strategy,
+    /// Something is shown again on purpose.
+    Expanded,
+    /// Nothing is written yet.
+    DryRun,
+}
+
+impl Leniency {
+    fn of(job: &Job<'_>) -> Self {
+        match job.arguments {
+            _ if !job.strategy.meets_budgets() => Leniency::Strategy,
+            arguments if !arguments.expand.is_empty() => Leniency::Expanded,
+            arguments if arguments.dry_run => Leniency::DryRun,
+            _ => Leniency::None,
+        }
+    }
+}
+
 impl Report {
-    pub(super) fn new(
-        session: &Session,
-        arguments: &Compact,
-        strategy: StrategyName,
-        budget: Option<Tokens>,
-    ) -> Self {
+    pub(super) fn new(job: &Job<'_>) -> Self {
+        let Job { session, arguments, strategy, asked, ref pins, .. } = *job;
+        let (beside, sent) = (session.beside(), session.sent());
+        let limits = Limits { pins, ..Limits::default() };
         Self {
             name: session.name.clone(),
             format: session.transcript.format.to_string(),
             strategy: strategy.as_str(),
             messages_before: session.transcript.messages.len(),
             messages_after: None,
-            tokens_before: Tokens::ZERO,
-            tokens_after: Tokens::ZERO,
+            tokens_before: sent.tokens - beside.tokens,
+            tokens_after: sent.tokens - beside.tokens,
+            system_and_tools: beside.tokens,
+            other_threads: session.tokens() - (sent.tokens - session.fixed.tokens),
+            file_tokens_before: session.tokens(),
+            file_tokens_after: None,
             bytes_before: session.transcript.text.len(),
             bytes_after: None,
-            system_and_tools: session.fixed.tokens,
-            budget,
-            budget_unit: session.in_budget_unit(Tokens::ZERO).1.to_owned(),
+            budget: job.budget().tokens,
+            budget_asked: asked.map(|tokens| Asked { tokens, unit: session.budget_unit().to_owned() }),
+            minimum_budget: compact::minimum_budget(&session.main_path(), &limits),
             max_bytes: arguments.max_bytes,
+            tokens_for_bytes: None,
             shortfall: Size::default(),
             trimmed: 0,
             cleared: 0,
@@ -103,10 +155,32 @@ impl Report {
             damaged: session.damaged(),
             history: None,
             loss: None,
+            warnings: session.assumed().into_iter().map(str::to_owned).collect(),
             sides: Vec::new(),
-            expanded: !arguments.expand.is_empty(),
+            leniency: Leniency::of(job),
+            bytes_sent: sent.bytes,
             notes: Vec::new(),
         }
+    }
+
+    /// Takes in how many tokens the conversation is brought down to, where that is for the bytes' sake.
+    pub(super) fn allow(&mut self, tokens: Option<Tokens>) {
+        self.tokens_for_bytes = tokens.filter(|_| tokens != self.budget);
+    }
+
+    /// The conversation's tokens.
+    pub(super) fn tokens_after(&self) -> Tokens {
+        self.tokens_after
+    }
+
+    /// The bytes of all that is sent.
+    pub(super) fn bytes_sent(&self) -> usize {
+        self.bytes_sent
+    }
+
+    /// Takes in before and after, where no history was decided about.
+    pub(super) fn side_by_side(&mut self, sides: Vec<Side>) {
+        self.sides = sides;
     }
 
     /// Takes in what was decided about the history of the main thread.
@@ -149,7 +223,8 @@ impl Report {
         let (left, most) =
             (change.path.len() - change.dropped.len(), settings.values.max_conversation_messages);
         if self.strategy == "none" && left > most {
-            self.notes.push(format!("{left} messages remain, more than max_conversation_messages ({most}): no plain user message stands in between to start from"));
+            let (left, most) = (grouped(left as u64), grouped(most as u64));
+            self.notes.push(format!("{left} messages remain, more than max_conversation_messages ({most}): what is pinned stays, and what is left must start with a plain message of the user"));
         }
     }
 
@@ -159,33 +234,17 @@ impl Report {
             (Some(0), Some(self.bytes_before), Some(0));
     }
 
-    /// How many tokens the conversation may have to come down to the limit in bytes, where it exceeds that.
-    pub(super) fn tokens_for_bytes(&self) -> Option<Tokens> {
-        let (history, limit) = (self.history.as_ref()?, self.max_bytes?);
-        let bytes = limit + self.shortfall.bytes;
-        // A little less than the share, as summaries and markers have more bytes a token than what they replace.
-        let share = limit as f64 / bytes as f64 * 0.9;
-        let tokens = Tokens((history.tokens_after.0 as f64 * share) as u64);
-        (self.shortfall.bytes > 0 && tokens > Tokens::ZERO).then_some(tokens)
-    }
-
     /// Takes the figures from what was decided, where nothing is written that could be measured.
     pub(super) fn as_decided(&mut self) {
         if let Some(history) = &self.history {
-            (self.tokens_before, self.tokens_after) = (history.tokens_before, history.tokens_after);
-            self.shortfall.tokens = if self.budget.is_some() { history.shortfall } else { Tokens::ZERO };
+            self.tokens_after = history.tokens_after;
+            self.shortfall.tokens = self.budget.map_or(Tokens::ZERO, |most| self.tokens_after - most);
         }
     }
 
     /// Measures the result by reading it back, as whoever opens it next will.
-    pub(super) fn measure(
-        &mut self,
-        session: &Session,
-        text: &str,
-        arguments: &Compact,
-        settings: &Settings,
-        budget: Budget,
-    ) -> anyhow::Result<()> {
+    pub(super) fn measure(&mut self, job: &Job<'_>, text: &str) -> anyhow::Result<()> {
+        let Job { session, arguments, settings, .. } = *job;
         let options = ReadOptions {
             format: Some(session.transcript.format),
             ..crate::input::options(&arguments.input)
@@ -200,15 +259,33 @@ impl Report {
         );
         self.messages_after = Some(after.transcript.messages.len());
         self.bytes_after = Some(text.len());
-        (self.tokens_before, self.tokens_after) = (session.tokens(), after.tokens());
+        self.file_tokens_after = Some(after.tokens());
+        self.fits(&after);
         self.problems_before = problems(session);
         let rewriting = match self.history {
             Some(_) => 0,
             None => broken_by_rewriting(session, &after, self.strategy),
         };
         self.problems_after = Some(problems(&after) + rewriting);
+        self.count_threads(session, &after);
+        Ok(())
+    }
+
+    // By how much the main thread exceeds the budget. What stands beside the conversation stays as it is, so what is added
+    // there is a summary, and counts.
+    fn fits(&mut self, after: &Session) {
+        let sent = after.sent();
+        self.tokens_after = sent.tokens - self.system_and_tools;
+        self.bytes_sent = sent.bytes;
+        self.shortfall = Size {
+            tokens: self.budget.map_or(Tokens::ZERO, |most| self.tokens_after - most),
+            bytes: self.max_bytes.map_or(0, |most| sent.bytes.saturating_sub(most)),
+        };
+    }
+
+    fn count_threads(&mut self, before: &Session, after: &Session) {
         let threads = |session: &Session| session.transcript.threads.len();
-        let gone = threads(session).saturating_sub(threads(&after));
+        let gone = threads(before).saturating_sub(threads(after));
         if gone > 0 {
             self.notes.push(format!(
                 "{} that left what is no longer shown {} with it",
@@ -216,9 +293,6 @@ impl Report {
                 if gone == 1 { "goes" } else { "go" }
             ));
         }
-        self.shortfall = shortfall(&after, budget);
-        self.shortfall.tokens = session.in_budget_unit(self.shortfall.tokens).0;
-        Ok(())
     }
 }
 
@@ -246,17 +320,4 @@ fn broken_by_rewriting(before: &Session, after: &Session, strategy: &str) -> usi
         found.iter().filter(is_meant).count()
     };
     before.transcript.threads.iter().map(count).sum()
-}
-
-// By how much the main thread exceeds the budget.
-fn shortfall(session: &Session, budget: Budget) -> Size {
-    let Some(main) = session.main() else { return Size::default() };
-    let leading = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);
-    let path = session.path(main);
-    let bytes = path.iter().map(|entry| entry.outline.bytes).sum::<usize>() + session.fixed.bytes;
-    let tokens: Tokens = path.iter().skip_while(leading).map(|entry| entry.outline.tokens).sum();
-    Size {
-        tokens: budget.tokens.map_or(Tokens::ZERO, |most| tokens - most),
-        bytes: budget.bytes.map_or(0, |most| bytes.saturating_sub(most)),
-    }
 }

@@ -1,9 +1,9 @@
 //! Before and after, side by side: what each stretch of a conversation opens with, and what stands in its place.
 
 use epitome_core::Message;
-use epitome_core::compact::{Compaction, Segment, Stretch};
+use epitome_core::compact::{Segment, Stretch};
 
-use crate::print::{Align, Table, grouped, plural, width};
+use crate::print::{Align, Table, grouped, is_terminal, plural, width};
 
 /// A stretch of messages before and after.
 pub(super) struct Side {
@@ -11,20 +11,23 @@ pub(super) struct Side {
     messages: String,
     before: String,
     tokens_before: u64,
-    after: String,
+    after: After,
     tokens_after: u64,
 }
 
 impl Side {
     /// Every stretch of a report; of summaries that are not written yet there is only what they may become.
-    pub(super) fn all(
+    pub(super) fn all<'s>(
         stretches: &[Stretch],
         messages: &[Message],
-        compaction: Option<&Compaction>,
+        segments: impl Iterator<Item = Option<&'s Segment>>,
     ) -> Vec<Self> {
-        let segments = compaction.map_or(&[][..], |compaction| &compaction.segments);
-        let numbered = stretches.iter().enumerate();
-        numbered.map(|(number, stretch)| Self::of(stretch, messages, segments.get(number))).collect()
+        let segments = segments.chain(std::iter::repeat(None));
+        stretches
+            .iter()
+            .zip(segments)
+            .map(|(stretch, segment)| Self::of(stretch, messages, segment))
+            .collect()
     }
 
     fn of(stretch: &Stretch, messages: &[Message], segment: Option<&Segment>) -> Self {
@@ -59,25 +62,64 @@ pub(super) fn table(sides: &[Side]) -> String {
         ("tokens", right),
     ]);
     for side in sides {
+        let mut after = side.after.lines(room).into_iter();
         table.row([
             side.messages.clone(),
             short(&side.before, room),
             grouped(side.tokens_before),
-            short(&side.after, room),
+            after.next().unwrap_or_default(),
             grouped(side.tokens_after),
         ]);
+        for more in after {
+            table.row([String::new(), String::new(), String::new(), more, String::new()]);
+        }
     }
     table.render()
+}
+
+/// What stands in the place of a stretch.
+enum After {
+    /// The start of what it says, of which a column shows as much as it holds.
+    Excerpt(String),
+    /// A reason, which is told to its end.
+    Reason(String),
+}
+
+impl After {
+    // A reason goes over several lines of a terminal; a file or a pipe is as wide as need be.
+    fn lines(&self, room: usize) -> Vec<String> {
+        match self {
+            After::Excerpt(text) => vec![short(text, room)],
+            After::Reason(text) if is_terminal() => wrapped(text, room),
+            After::Reason(text) => vec![text.clone()],
+        }
+    }
+}
+
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn numbers(start: usize, end: usize) -> String {
     if end == start + 1 { start.to_string() } else { format!("{start}–{}", end.saturating_sub(1)) }
 }
 
-fn after(stretch: &Stretch, segment: Option<&Segment>) -> String {
+fn after(stretch: &Stretch, segment: Option<&Segment>) -> After {
     let level = stretch.level.map_or("summary".to_owned(), |level| format!("{level:?}").to_lowercase());
-    match segment {
-        Some(Segment::Summary { text, .. }) => format!("{level}: {}", start(gist(text))),
+    After::Reason(match segment {
+        Some(Segment::Summary { text, .. }) => {
+            return After::Excerpt(format!("{level}: {}", start(gist(text))));
+        }
         Some(Segment::Pruned { marks, .. }) => format!("pruned, {} shortened", plural(marks.len(), "block")),
         Some(Segment::Omitted { note, .. }) => format!("left out: {note}"),
         _ => match stretch.kind {
@@ -86,12 +128,12 @@ fn after(stretch: &Stretch, segment: Option<&Segment>) -> String {
             "omitted" => "left out".to_owned(),
             other => other.to_owned(),
         },
-    }
+    })
 }
 
 // The first thing that a message says or does.
 fn opening(message: &Message) -> String {
-    let texts = message.blocks.iter().map(super::history::block);
+    let texts = message.blocks.iter().map(super::show::block);
     let found = texts.map(|text| start(text.trim())).find(|text| !text.is_empty());
     found.unwrap_or_default()
 }
@@ -114,4 +156,17 @@ fn short(text: &str, most: usize) -> String {
     }
     let start: String = words.chars().take(most.saturating_sub(1)).collect();
     format!("{}…", start.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_told_to_their_end() {
+        let reason = "left out: no room for a summary beside what must stay";
+        assert_eq!(wrapped(reason, 24), ["left out: no room for a", "summary beside what must", "stay"]);
+        assert_eq!(wrapped(reason, 100), [reason]);
+        assert_eq!(wrapped("unbreakable", 3), ["unbreakable"]);
+    }
 }

@@ -40,12 +40,17 @@ impl Targets {
     /// Settles where everything goes, or says why it cannot go there.
     pub(super) fn settle(arguments: &Compact, sources: &[Source]) -> anyhow::Result<Self> {
         let output = arguments.output.as_deref();
+        if arguments.dry_run && output.is_some() {
+            let hint = "leave -o away; --report FILE writes the plan as JSON";
+            return Err(misuse("-o has no meaning for a dry run, which writes no session", hint));
+        }
         let folder = output.filter(|output| output.is_dir());
+        let writes = !arguments.json && !arguments.dry_run;
         let has_stdin = sources.iter().any(|source| is_stdin(&source.path));
         if sources.len() > 1 && has_stdin {
             return Err(misuse("stdin cannot be compacted together with files", "compact it by itself"));
         }
-        if sources.len() > 1 && folder.is_none() && (output.is_some() || !arguments.json) {
+        if sources.len() > 1 && folder.is_none() && (output.is_some() || writes) {
             let hint = "name an existing folder with -o, or compact one file at a time";
             return Err(misuse(
                 format!("{} cannot be written to one place", plural(sources.len(), "file")),
@@ -56,7 +61,7 @@ impl Targets {
         let mut taken = Taken::new(sources);
         for source in sources {
             let target = match (output, folder, &source.name) {
-                (None, ..) if arguments.json => Target::Nowhere,
+                (None, ..) if !writes => Target::Nowhere,
                 (None, ..) => Target::Stdout,
                 (_, Some(folder), Some(name)) => settle(&folder.join(name), Folders::AreMade)?,
                 (_, Some(_), None) => {
@@ -147,7 +152,7 @@ fn settle(path: &Path, folders: Folders) -> anyhow::Result<Target> {
     // Whoever made it read-only did not want it replaced.
     OpenOptions::new().write(true).open(path).map_err(cannot)?;
     let path = path.canonicalize().map_err(cannot)?;
-    probe(path.parent().unwrap_or(&path))?;
+    probe(path.parent().unwrap_or(&path), &path)?;
     Ok(Target::File { path, old: Some(old) })
 }
 
@@ -170,13 +175,20 @@ fn settle_new(path: &Path, folders: Folders) -> anyhow::Result<Target> {
     if !real.is_dir() {
         return Err(cannot_write(path, &ErrorKind::NotADirectory.into()));
     }
-    probe(&real)?;
+    probe(&real, path)?;
     Ok(Target::File { path: real.join(rest).join(name), old: None })
 }
 
 // Better to learn now than after the work that nothing can be written there.
-fn probe(folder: &Path) -> anyhow::Result<()> {
-    tempfile::tempfile_in(folder).map(drop).map_err(|error| cannot_write(folder, &error))
+fn probe(folder: &Path, path: &Path) -> anyhow::Result<()> {
+    tempfile::tempfile_in(folder).map(drop).map_err(|error| match error.kind() {
+        // The folder is there; it is of a kind that takes no files.
+        ErrorKind::NotFound => {
+            let what = format!("cannot write {}: {} takes no files", path.display(), folder.display());
+            failure(what, "write elsewhere with -o")
+        }
+        _ => cannot_write(folder, &error),
+    })
 }
 
 /// That a place cannot be written to, and what to do.

@@ -8,7 +8,7 @@ pub(crate) use chart::growth;
 pub(crate) use number::{bytes, grouped, percent, plural};
 pub(crate) use table::{Align, Table};
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -26,6 +26,11 @@ pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// How many columns there are to print in: the terminal's, or as many as people like to read.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(100, |(terminal_size::Width(columns), _)| usize::from(columns))
+}
+
+/// Whether somebody looks at what is printed; both streams, as either may be what is read.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stdout().is_terminal() && std::io::stderr().is_terminal()
 }
 
 /// `text` in `style`; the stream it is written to drops the colour where there is no terminal.

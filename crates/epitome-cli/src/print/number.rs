@@ -37,6 +37,10 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
         return "0 %".to_owned();
     }
     let share = part as f64 * 100.0 / whole as f64;
+    // What is nearly all is not all.
+    if part < whole && share >= 99.5 {
+        return format!("{:.1} %", (share * 10.0).floor() / 10.0);
+    }
     if share > 0.0 && share < 9.95 { format!("{share:.1} %") } else { format!("{share:.0} %") }
 }
 
@@ -59,7 +63,14 @@ mod tests {
         for (size, expected) in cases {
             assert_eq!(bytes(size), expected);
         }
-        let cases = [(1, 3, "33 %"), (1, 100, "1.0 %"), (0, 5, "0 %"), (5, 5, "100 %"), (1, 0, "0 %")];
+        let cases = [
+            (1, 3, "33 %"),
+            (1, 100, "1.0 %"),
+            (0, 5, "0 %"),
+            (5, 5, "100 %"),
+            (1, 0, "0 %"),
+            (9_996, 10_000, "99.9 %"),
+        ];
         for (part, whole, expected) in cases {
             assert_eq!(percent(part, whole), expected);
         }

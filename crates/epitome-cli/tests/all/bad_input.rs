@@ -59,6 +59,17 @@ fn bad_files_are_refused_in_one_sentence() {
 }
 
 #[test]
+fn hints_do_not_offer_what_would_not_help() {
+    let binary = epitome_with(b"\x7fELF\xff\xfe", &["compact", "-"]);
+    assert!(binary.stderr.contains("hint: transcripts are text"), "{}", binary.stderr);
+    let other = epitome(&["compact", &example(), "--format", "codex"]);
+    assert!(other.stderr.contains("hint: leave --format away"), "{}", other.stderr);
+    let nowhere = epitome(&["compact", &example(), "-o", "/proc/x.jsonl"]);
+    let said = "cannot write /proc/x.jsonl: /proc takes no files";
+    assert!(cfg!(not(target_os = "linux")) || nowhere.stderr.contains(said), "{}", nowhere.stderr);
+}
+
+#[test]
 fn a_damaged_line_is_named_and_can_be_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let input = folder.path().join("session.jsonl");

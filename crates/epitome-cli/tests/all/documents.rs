@@ -25,6 +25,16 @@ price = { input = 0.5, output = 1.5 }   # US dollars for a million tokens
 ratio = 1.15                 # its tokens for one of o200k, to start from
 ```
 
+## Budgets
+
+A budget is for the conversation of the main thread; leading system messages, the system prompt and tools are counted apart
+and always kept. It is in o200k tokens, or in those of a known model that `--model` names. Every strategy but `none` and
+`prune` meets any budget from 256 tokens on, plus what is pinned (with what must stay with it) in full and 32 tokens for each
+pinned stretch. Where a budget is missed all the same, the result is written and the command exits with 1; `none` and
+`prune` report by how much they miss it, and exit with 0. So does what `--expand` shows again on purpose.
+
+## All of them
+
 ";
 
 // Run with EPITOME_WRITE=1 to write it anew.

@@ -37,9 +37,11 @@ fn every_strategy_and_preset_meets_the_budget_and_stays_valid() {
 #[test]
 fn a_dry_run_shows_segments_and_writes_nothing() {
     let ran = epitome(&["compact", &example(), "--preset", "nous", "--budget", "20k", "--dry-run"]);
-    assert_eq!(ran.text(), "");
-    for part in ["checkpoint to be written", "before", "after", "safety margin", "16,000"] {
-        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    assert_eq!(ran.stderr, "", "the plan is what was asked for");
+    for part in
+        ["checkpoint to be written", "before", "after", "safety margin", "16,000", "at most the budget"]
+    {
+        assert!(ran.text().contains(part), "{part}: {}", ran.text());
     }
     let report =
         epitome(&["compact", &example(), "--preset", "nous", "--budget", "20k", "--dry-run", "--json"])
@@ -117,8 +119,11 @@ fn pinned_messages_stay_as_they_are() {
 fn flags_that_would_do_nothing_are_refused() {
     let cases = [
         (&["--strategy", "checkpoint", "--pin", "42"][..], "counted from 0"),
-        (&["--strategy", "prune", "--pin", "1"], "no meaning"),
-        (&["--strategy", "none", "--show", "view"], "no meaning"),
+        (&["--strategy", "prune", "--pin", "42"], "counted from 0"),
+        (&["--strategy", "prune", "--turns", "4"], "no meaning"),
+        (&["--strategy", "auto", "--turns", "0"], "no number of turns"),
+        (&["--strategy", "auto", "--dry-run", "-o", "/dev/null"], "-o has no meaning for a dry run"),
+        (&["--preset", "friday", "--seal", "0"], "no topic could end there"),
         (&["--strategy", "prune", "--expand", "1-2"], "no meaning"),
         (&["--strategy", "checkpoint", "--expand", "40-42"], "counted from 0"),
         (&["--strategy", "checkpoint", "--pin", "5-3"], "no stretch of messages"),
