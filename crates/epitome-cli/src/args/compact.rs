@@ -32,7 +32,8 @@ pub(crate) struct Compact {
     /// written as JSON, too; with --json it is printed as JSON.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Keep these messages as they are, whatever happens (numbers from 0, as --dry-run shows them): --pin 0,12-15.
+    /// Keep these messages as they are, whatever happens (numbers from 0, as --dry-run shows them): --pin 0,12-15. What
+    /// must stay with them stays, too: the call of a tool's result; for the strategy none the whole exchange.
     #[arg(long, value_name = "MESSAGES", value_delimiter = ',')]
     pub(crate) pin: Vec<Messages>,
     /// Show these messages as they were again once all is compacted, beside their summary and even beyond the budget:
@@ -181,7 +182,7 @@ pub(crate) enum Show {
     Checkpoint,
     /// What the model sees, message by message.
     View,
-    /// What was kept, what can only be recalled, what is missing, what was invented.
+    /// What was kept, what is only pointed at, what is missing, what was invented.
     Loss,
 }
 

@@ -18,10 +18,12 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// A search for what has so many bytes beside `fixed` ones, below the whole conversation.
-    pub(super) fn new(limit: usize, fixed: usize, whole: Tokens) -> Self {
-        let room = limit.saturating_sub(fixed).max(1) as f64;
-        Self { room, fits: 0, exceeds: whole.0, left: MOST_ATTEMPTS }
+    /// A search for what has so many bytes beside `fixed` ones, from the least tokens on to the whole conversation.
+    ///
+    /// None where there is no room for any conversation: then it is not the conversation that has to become smaller.
+    pub(super) fn new(limit: usize, fixed: usize, least: Tokens, whole: Tokens) -> Option<Self> {
+        let room = limit.checked_sub(fixed).filter(|room| *room > 0)? as f64;
+        Some(Self { room, fits: least.0.saturating_sub(1), exceeds: whole.0, left: MOST_ATTEMPTS })
     }
 
     /// What to try first of a conversation that has so many bytes.
@@ -37,7 +39,8 @@ impl Search {
             false => self.exceeds = self.exceeds.min(tried.0),
         }
         self.left -= 1;
-        let settled = (NEAR..=1.0).contains(&share) || self.exceeds - self.fits <= self.exceeds / 50;
+        let apart = self.exceeds.saturating_sub(self.fits);
+        let settled = (NEAR..=1.0).contains(&share) || apart <= self.exceeds / 50;
         if settled || self.left == 0 { None } else { self.guess(tried.0, bytes.max(1)) }
     }
 
@@ -57,7 +60,7 @@ mod tests {
     // Tries until the search ends; the best that fitted.
     fn found(limit: usize, bytes_of: impl Fn(Tokens) -> usize) -> Option<usize> {
         let whole = Tokens(70_000);
-        let mut search = Search::new(limit, 100, whole);
+        let mut search = Search::new(limit, 100, Tokens(256), whole)?;
         let (mut tokens, mut best) = (search.first(bytes_of(whole)), None);
         while let Some(tried) = tokens {
             let bytes = bytes_of(tried);
@@ -81,6 +84,7 @@ mod tests {
             let best = found(limit, |tokens| tokens.0 as usize / 1_000 * 2_500);
             assert!(best.is_some(), "{limit}");
         }
-        assert_eq!(found(50, |tokens| tokens.0 as usize + 500), None);
+        assert_eq!(found(50, |tokens| tokens.0 as usize), None, "there is no room");
+        assert_eq!(found(400, |tokens| tokens.0 as usize * 2), None, "the least is too much");
     }
 }

@@ -170,8 +170,12 @@ impl Job<'_> {
         let beside = self.session.beside().bytes;
         let size = |compacted: &Compacted| compacted.report.bytes_sent().saturating_sub(beside);
         let room = limit.saturating_sub(beside);
-        let mut search = Search::new(limit, beside, best.1.report.tokens_after());
-        let mut next = search.first(size(&best.1)).filter(|_| size(&best.1) > room);
+        let report = &best.1.report;
+        let search = Search::new(limit, beside, report.minimum_budget(), report.tokens_after());
+        let Some(mut search) = search.filter(|_| size(&best.1) > room) else {
+            return self.finally(best);
+        };
+        let mut next = search.first(size(&best.1));
         while let Some(tried) = next {
             let found = self.attempt(Some(tried), Wanted::Session)?;
             let bytes = size(&found);
@@ -185,9 +189,14 @@ impl Job<'_> {
             }
             next = search.next(tried, bytes);
         }
+        self.finally(best)
+    }
+
+    // What is wanted of the attempt that came nearest.
+    fn finally(&self, (tokens, best): (Option<Tokens>, Compacted)) -> anyhow::Result<Compacted> {
         match self.wanted() {
-            Wanted::Session => Ok(best.1),
-            wanted => self.attempt(best.0, wanted),
+            Wanted::Session => Ok(best),
+            wanted => self.attempt(tokens, wanted),
         }
     }
 

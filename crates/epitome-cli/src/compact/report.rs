@@ -78,9 +78,11 @@ pub(super) struct Report {
     /// What may be missed without failing.
     #[serde(skip)]
     leniency: Leniency,
-    /// All that is sent of the main thread.
+    /// All that is sent of the main thread, and what of it stands beside the conversation.
     #[serde(skip)]
     bytes_sent: usize,
+    #[serde(skip)]
+    bytes_beside: usize,
     #[serde(skip)]
     notes: Vec<String>,
 }
@@ -159,6 +161,7 @@ impl Report {
             sides: Vec::new(),
             leniency: Leniency::of(job),
             bytes_sent: sent.bytes,
+            bytes_beside: beside.bytes,
             notes: Vec::new(),
         }
     }
@@ -166,6 +169,11 @@ impl Report {
     /// Takes in how many tokens the conversation is brought down to, where that is for the bytes' sake.
     pub(super) fn allow(&mut self, tokens: Option<Tokens>) {
         self.tokens_for_bytes = tokens.filter(|_| tokens != self.budget);
+    }
+
+    /// The least budget that can be met.
+    pub(super) fn minimum_budget(&self) -> Tokens {
+        self.minimum_budget
     }
 
     /// The conversation's tokens.

@@ -130,6 +130,17 @@ fn a_limit_in_bytes_is_come_near_to_and_explained() {
 }
 
 #[test]
+fn a_limit_that_no_conversation_could_meet_is_no_reason_to_drop_it() {
+    let body = json!({"system": filler(2_000), "messages": [{"role": "user", "content": filler(400)},
+        {"role": "assistant", "content": filler(400)}, {"role": "user", "content": "And now?"}]});
+    let arguments = ["compact", "-", "--strategy", "checkpoint", "--max-bytes", "5k"];
+    let ran = epitome_with(body.to_string().as_bytes(), &arguments);
+    let answer: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &answer["messages"]), (1, &body["messages"]));
+    assert!(ran.stderr.contains("what stands beside the conversation alone has"), "{}", ran.stderr);
+}
+
+#[test]
 fn the_turns_that_count_are_told() {
     let run = |turns: &str| {
         let arguments = ["compact", &example(), "--strategy", "auto", "--budget", "20k", "--turns", turns];

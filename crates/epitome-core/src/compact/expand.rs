@@ -31,6 +31,9 @@ pub fn expand(
         _ => format!("{}–{}", range.start, range.end.saturating_sub(1)),
     });
     let note = format!("shown again as they were: {}", shown.collect::<Vec<_>>().join(", "));
-    let report = case.account(&expanded, vec![note]);
+    let mut report = case.account(&expanded, vec![note]);
+    if case.trigger().is_none() {
+        report.reason = "messages that were hidden are shown again".to_owned();
+    }
     Compacted { compaction: Some(expanded), report }
 }

@@ -156,7 +156,12 @@ impl Report {
         });
         let bytes = self.max_bytes.filter(|_| self.shortfall.bytes > 0).map(|limit| {
             let over = bytes(self.shortfall.bytes as u64);
-            format!("  {short} {over} over the limit of {}", bytes(limit as u64))
+            let beside = bytes(self.bytes_beside as u64);
+            let why = match self.bytes_beside < limit {
+                true => String::new(),
+                false => format!(": what stands beside the conversation alone has {beside}"),
+            };
+            format!("  {short} {over} over the limit of {}{why}", bytes(limit as u64))
         });
         tokens.into_iter().chain(bytes).collect()
     }
@@ -181,7 +186,9 @@ impl Report {
                 "the least that can be met here is {} tokens of {OUR_UNIT}: 256, and what is pinned in full",
                 grouped(least.0)
             ),
-            _ if self.shortfall.bytes > 0 => "raise --max-bytes, or pin less".to_owned(),
+            _ if self.shortfall.bytes > 0 => {
+                "raise --max-bytes, or pin less; the short: line says by how much".to_owned()
+            }
             _ => "raise --budget; fallback=escalate does whatever it takes".to_owned(),
         }
     }
@@ -200,9 +207,11 @@ impl Report {
     fn problems(&self) -> Option<String> {
         match (self.problems_before, self.problems_after.unwrap_or(0)) {
             (0, 0) => None,
+            (before, 0) => Some(format!("  {} before, none after", plural(before, "validity problem"))),
             (before, after) if after <= before => Some(format!(
-                "  {} before and after; epitome inspect names them",
-                plural(after, "validity problem")
+                "  {} before, {} after; epitome inspect names them",
+                plural(before, "validity problem"),
+                grouped(after as u64)
             )),
             (before, after) => Some(format!(
                 "  {} {before} validity problems became {after}; please report this",

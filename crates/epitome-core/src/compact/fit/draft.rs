@@ -282,7 +282,7 @@ impl<'g> Draft<'g> {
         let bound = self.bound_by_caps();
         if bound > self.ground.budget {
             let (budget, minimum) = (self.ground.budget, self.ground.minimum);
-            self.notes.push(format!("budget {budget} is below the minimum of {minimum} tokens"));
+            self.notes.push(format!("budget {budget:#} is below the minimum of {minimum:#} tokens"));
         }
         self.note_changes();
         let mut parts = Vec::new();
