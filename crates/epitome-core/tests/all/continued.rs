@@ -124,6 +124,9 @@ fn a_summary_among_the_messages_is_a_summary_again() {
         assert_eq!(seen(&found, &sent), sent, "{preset:?}: it shows what is there");
         let again = Request { previous: Some(&found), ..request };
         assert_eq!(run(&sent, &again, &mut Broken).report.decision, Decision::Nothing, "{preset:?}");
+        let mut filed = sent.clone();
+        filed.iter_mut().zip(0..).for_each(|(message, id)| message.meta.id = Some(format!("m{id}")));
+        assert_eq!(in_force(&path(&filed), &filed, &settings), Some(found), "{preset:?}: as a file has it");
 
         sent.extend(chat(30, 400).into_iter().skip(usize::from(sent.len() % 2 == 1)));
         let found = in_force(&path(&sent), &sent, &settings).unwrap();
