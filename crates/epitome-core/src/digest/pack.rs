@@ -49,7 +49,12 @@ impl Ranking {
 /// Ranks until about so many tokens are spent.
 pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> Ranking {
     let mut packing = Packing { reading, worth, opened: QuickSet::default() };
-    let quotes = (0..reading.units.len()).filter(|unit| !reading.is_shown(*unit)).map(Choice::Quote);
+    // Of what somebody said more than once, only the last time lines up.
+    let mut lines = QuickSet::default();
+    let line = |unit: usize| Some((reading.units.get(unit)?.key, reading.part(unit)?.voice));
+    let is_last = |unit: &usize| lines.insert(line(*unit));
+    let units = (0..reading.units.len()).rev().filter(|unit| !reading.is_shown(*unit));
+    let quotes = units.filter(is_last).map(Choice::Quote);
     let named =
         |(number, thing): (usize, &super::reading::Thing<'_>)| thing.last.map(|_| Choice::Name(number));
     let names = reading.things.iter().enumerate().filter_map(named);

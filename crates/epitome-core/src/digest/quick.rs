@@ -24,13 +24,16 @@ impl Hasher for QuickHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.add(word.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
-        }
-        let rest = words.remainder();
-        if !rest.is_empty() {
-            self.add(rest.iter().fold(rest.len() as u64, |sum, byte| sum << 8 | u64::from(*byte)));
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.add(u64::from_le_bytes(*word)));
+        // The last eight bytes may be some that were read already, which does no harm.
+        match (bytes.last_chunk::<8>(), rest.last_chunk::<4>(), rest.first_chunk::<4>()) {
+            _ if rest.is_empty() => {}
+            (Some(last), ..) => self.add(u64::from_le_bytes(*last)),
+            (None, Some(last), Some(first)) => {
+                self.add(u64::from(u32::from_le_bytes(*last)) << 32 | u64::from(u32::from_le_bytes(*first)));
+            }
+            _ => self.add(rest.iter().fold(rest.len() as u64, |sum, byte| sum << 8 | u64::from(*byte))),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A stretch of conversation taken apart: its units, and the items that they mention.
 
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::parts::{Part, Voice};
@@ -17,8 +18,8 @@ pub(super) struct Thing<'p> {
     pub(super) by_user: u32,
     pub(super) by_agent: u32,
     pub(super) by_tool: u32,
-    /// Mentions by tools as the name of a field.
-    pub(super) as_field: u32,
+    /// Whether it was ever more than the name of a field in data.
+    pub(super) is_value: bool,
     /// In how many messages.
     pub(super) messages: u32,
     /// The unit of the last mention, among those that may be left out.
@@ -55,12 +56,21 @@ impl<'p> Reading<'p> {
             distinct_terms: 0,
         };
         let mut numbers: QuickMap<&'p str, u32> = QuickMap::default();
+        let mut known: QuickMap<(u64, bool), usize> = QuickMap::default();
         let mut terms: QuickMap<u64, u32> = QuickMap::default();
         for (number, part) in parts.iter().enumerate() {
             let from = reading.units.len();
             split(part, number, &mut reading.units);
             for unit in from..reading.units.len() {
-                reading.mention(unit, part, &supplied, &mut numbers);
+                // A line that was read before, as in a file that is shown again, is not taken apart again.
+                let key = reading.units.get(unit).map_or(0, |unit| unit.key);
+                match known.entry((key, part.voice == Voice::Tool)) {
+                    Entry::Occupied(first) => reading.repeat(*first.get(), unit, part),
+                    Entry::Vacant(place) => {
+                        place.insert(unit);
+                        reading.mention(unit, part, &supplied, &mut numbers);
+                    }
+                }
                 reading.say(unit, part, &mut terms);
             }
             reading.of_part.push(from..reading.units.len());
@@ -90,13 +100,29 @@ impl<'p> Reading<'p> {
                 self.things.push(Thing::new(name, kind));
                 (self.things.len() - 1) as u32
             });
+            self.meet(number, unit, part);
             if let Some(thing) = self.things.get_mut(number as usize) {
-                thing.mentioned(part.voice, part.message, (!part.shown).then_some(unit));
-                thing.as_field += u32::from(is_field);
+                thing.is_value |= !is_field;
             }
-            self.mentions.all.push(number);
         }
         self.mentions.close();
+    }
+
+    // What an earlier unit with the same words mentions.
+    fn repeat(&mut self, earlier: usize, unit: usize, part: &Part<'_>) {
+        for at in self.mentions.range(earlier) {
+            if let Some(number) = self.mentions.all.get(at).copied() {
+                self.meet(number, unit, part);
+            }
+        }
+        self.mentions.close();
+    }
+
+    fn meet(&mut self, number: u32, unit: usize, part: &Part<'_>) {
+        if let Some(thing) = self.things.get_mut(number as usize) {
+            thing.mentioned(part.voice, part.message, (!part.shown).then_some(unit));
+        }
+        self.mentions.all.push(number);
     }
 
     // Only prose is about something; the words of code and data are names.
@@ -163,19 +189,33 @@ impl Lists {
         self.ends.push(self.all.len());
     }
 
-    fn of(&self, unit: usize) -> &[u32] {
+    fn range(&self, unit: usize) -> Range<usize> {
         let start = unit.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
-        let end = self.ends.get(unit).copied().unwrap_or(start);
-        self.all.get(start..end).unwrap_or_default()
+        start..self.ends.get(unit).copied().unwrap_or(start)
+    }
+
+    fn of(&self, unit: usize) -> &[u32] {
+        self.all.get(self.range(unit)).unwrap_or_default()
     }
 }
 
 // Short and all capitals: an airport, a currency, a protocol. Words that people shout are among them; they do not come up
 // often enough to matter.
 fn codes(text: &str) -> impl Iterator<Item = &str> {
-    let is_code =
-        |word: &&str| (3..=5).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(is_code)
+    let joins = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let start = at + bytes.get(at..)?.iter().position(joins)?;
+            let length = bytes.get(start..)?.iter().position(|byte| !joins(byte));
+            at = length.map_or(bytes.len(), |length| start + length);
+            let word = bytes.get(start..at)?;
+            if (3..=5).contains(&word.len()) && word.iter().all(u8::is_ascii_uppercase) {
+                return text.get(start..at);
+            }
+        }
+    })
 }
 
 /// Longer items are data, not names.
@@ -189,7 +229,7 @@ impl<'p> Thing<'p> {
             by_user: 0,
             by_agent: 0,
             by_tool: 0,
-            as_field: 0,
+            is_value: false,
             messages: 0,
             last: None,
             latest: usize::MAX,

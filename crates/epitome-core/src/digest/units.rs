@@ -51,26 +51,44 @@ fn unit(part: &Part<'_>, number: usize, span: Range<usize>) -> Option<Unit> {
         return None;
     }
     let mut hasher = QuickHasher::default();
-    let mut length = 0;
     for word in text.split_ascii_whitespace() {
         word.hash(&mut hasher);
-        length += lexemes(word);
     }
+    let length = lexemes(text.as_bytes());
     let cost = text.len() as f32 * part.density + 1.0;
     Some(Unit { part: number, span: span.start..end, length, cost, key: hasher.finish() })
 }
 
 // Runs of letters and digits, and signs.
-fn lexemes(word: &str) -> u32 {
+fn lexemes(text: &[u8]) -> u32 {
+    let mut inside = 0;
     let mut count = 0;
-    let mut inside = false;
-    for byte in word.bytes() {
-        let letter = byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80;
-        count += u32::from(!letter || !inside);
+    for byte in text {
+        let Class { letter, seen } = CLASSES[usize::from(*byte)];
+        count += u32::from(seen & !(letter & inside) & 1);
         inside = letter;
     }
     count
 }
+
+/// What a byte is, each as one or nothing: part of a word, anything but white space.
+#[derive(Clone, Copy)]
+struct Class {
+    letter: u8,
+    seen: u8,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class { letter: 0, seen: 0 }; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let sign = byte as u8;
+        let letter = sign.is_ascii_alphanumeric() || sign == b'_' || sign >= 0x80;
+        classes[byte] = Class { letter: letter as u8, seen: !sign.is_ascii_whitespace() as u8 };
+        byte += 1;
+    }
+    classes
+};
 
 fn sentences(line: &str, offset: usize, push: &mut impl FnMut(Range<usize>)) {
     let bytes = line.as_bytes();

@@ -191,7 +191,7 @@ fn likelihood(thing: &Thing<'_>, tokens_after: u64) -> f32 {
     let small = number && thing.text.len() <= 2;
     let only_listed = thing.by_agent == 0 && thing.by_user == 0;
     // What a field is called matters less than what stands in it; and the time of day is said to be complete.
-    let field = only_listed && thing.as_field == thing.by_tool;
+    let field = only_listed && !thing.is_value;
     let clock = thing.kind == Kind::Date && thing.text.contains(':');
     let score = -0.5 + 0.9 * log(messages) + 0.4 * log(thing.by_agent)
         - 0.5 * log(thing.by_tool)
