@@ -17,8 +17,10 @@ use crate::units::Tokens;
 const SHARE: f32 = 0.15;
 /// What a bullet and the words on its source take.
 const PROVENANCE: Tokens = Tokens(8);
+/// A goal has more words than this.
+const TELLING: usize = 3;
 /// What a goal takes, where there is room.
-const GOAL: f32 = 60.0;
+const GOAL: f32 = 120.0;
 
 /// The part of a checkpoint that is not weighed against the rest.
 pub(super) fn basis(
@@ -58,7 +60,14 @@ pub(super) fn basis(
 
 // How the first thing that the user says begins: as many sentences as fit, or what fits of the first one.
 fn goal(reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Item> {
-    let number = reading.parts.iter().position(|part| part.voice == Voice::User && !part.shown)?;
+    // A greeting or a command of two words says nothing of what is wanted, if more is said before the agent answers.
+    let opening = reading.parts.iter().take_while(|part| part.voice == Voice::User).enumerate();
+    let telling = opening.filter(|(_, part)| part.text.split_whitespace().nth(TELLING).is_some());
+    let first = || reading.parts.iter().position(|part| part.voice == Voice::User);
+    let number = telling.map(|(number, _)| number).next().or_else(first)?;
+    if reading.parts.get(number)?.shown {
+        return None;
+    }
     let part = reading.parts.get(number)?;
     let units = reading.of_part.get(number)?.clone();
     let first = reading.units.get(units.start)?;

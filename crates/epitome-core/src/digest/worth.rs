@@ -16,7 +16,7 @@ use crate::items::Kind;
 const THINGS: f32 = 6.0;
 const PAIRS: f32 = 0.4;
 const WORDING: f32 = 6.0;
-const ORDERS: f32 = 2.0;
+const ORDERS: f32 = 6.0;
 /// A wish against an order.
 const WISH: f32 = 0.6;
 const DECISIONS: f32 = 0.3;
