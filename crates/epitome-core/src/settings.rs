@@ -211,7 +211,7 @@ pub const SETTINGS: &[Setting] = settings! {
     keep_by of compact, [],
         "Whether keep_recent_tokens is measured out message by message or in whole turns.";
     summary_token_budget of compact, ["NOUS_SUMMARY_TOKEN_BUDGET", "SummarizationMaxTokens"],
-        "How many tokens a summary may have.";
+        "How many tokens a summary may have; auto gives it an eighth of what it covers where that is more.";
     summary_max_chars of compact, ["NOUS_SUMMARY_MAX_CHARS"],
         "How many characters a summary may have.";
     summary_length of compact, [],

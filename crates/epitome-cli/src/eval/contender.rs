@@ -1,6 +1,6 @@
 //! What is compared: our strategies and presets, and baselines.
 
-use epitome_core::compact::{self, Compaction, Preset, Request, StrategyName, view, view_tokens};
+use epitome_core::compact::{self, Compaction, Preset, Request, StrategyName, strategies, view, view_tokens};
 use epitome_core::fidelity::{Baseline, Context};
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Entry, Message, Tokens};
@@ -31,9 +31,12 @@ impl Own {
         Ok(Self { name: name.to_owned(), values })
     }
 
-    /// How many tokens its summaries may have.
-    pub(super) fn cap(&self) -> Tokens {
-        self.values.compact.summary_token_budget
+    /// How many tokens its summaries of so many tokens may have.
+    pub(super) fn cap(&self, covered: Tokens) -> Tokens {
+        match self.values.compact.strategy {
+            StrategyName::Auto => strategies::most_for_a_summary(&self.values, covered),
+            _ => self.values.compact.summary_token_budget,
+        }
     }
 
     /// The compaction of the first messages of a session, if one is due.

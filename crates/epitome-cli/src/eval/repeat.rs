@@ -20,8 +20,6 @@ use crate::settings::Settings;
 struct Report {
     strategy: String,
     budget: Tokens,
-    /// How many tokens a summary may have.
-    cap: Tokens,
     conversations: usize,
     /// Conversations that end before the tenth compaction is due.
     too_short: usize,
@@ -31,6 +29,8 @@ struct Report {
     /// Conversations that still hold the goal after the last round.
     goal_survives: usize,
     largest_summary: Tokens,
+    /// How many tokens that summary was allowed.
+    cap: Tokens,
 }
 
 /// One round, averaged over conversations.
@@ -111,16 +111,17 @@ fn report(own: &Own, all: &[Vec<Round>], too_short: usize, budget: Tokens) -> Re
     for row in &mut rows {
         row.items_of_first = row.items.zip(first).map(|(items, first)| items / first);
     }
+    let largest = all.iter().flatten().max_by_key(|round| round.summary);
     Report {
         strategy: own.name.clone(),
         budget,
-        cap: own.cap(),
         conversations: all.len(),
         too_short,
         rounds: rows,
         constraints_survive: survive(|round| round.scores.constraints),
         goal_survives: survive(|round| round.goal),
-        largest_summary: all.iter().flatten().map(|round| round.summary).max().unwrap_or_default(),
+        largest_summary: largest.map_or(Tokens::ZERO, |round| round.summary),
+        cap: own.cap(largest.map_or(Tokens::ZERO, |round| round.covered)),
     }
 }
 

@@ -53,6 +53,8 @@ pub struct Round {
     pub tokens: Tokens,
     /// The tokens of its summaries.
     pub summary: Tokens,
+    /// The tokens of all that the compaction covers.
+    pub covered: Tokens,
     /// What it holds of what the agent goes on to use.
     pub scores: Scores,
     /// What it holds of the sentences that open the conversation.
@@ -86,7 +88,8 @@ impl Growing<'_> {
             return None;
         }
         let questions = Questions::of(reading, &steps)?;
-        Some(steps.iter().map(|step| questions.round(reading, step, self.summaries(step))).collect())
+        let sizes = |step: &Step| (self.summaries(step), conversation_tokens(self.until(step.cut).0));
+        Some(steps.iter().map(|step| questions.round(reading, step, sizes(step))).collect())
     }
 
     fn steps(&self, compact: &mut Compact<'_>) -> Vec<Step> {
@@ -170,13 +173,14 @@ impl Questions {
         Some(Self { goal: reading.goal(), lasting, held })
     }
 
-    fn round(&self, reading: &Reading, step: &Step, summary: Tokens) -> Round {
+    fn round(&self, reading: &Reading, step: &Step, (summary, covered): (Tokens, Tokens)) -> Round {
         let Step { cut, context, .. } = step;
         let seen = Seen::of(context, &self.held);
         Round {
             cut: *cut,
             tokens: context.tokens,
             summary,
+            covered,
             scores: reading.exam(*cut).score(context),
             goal: Tally::of(&self.goal, |sentence| seen.says(sentence)),
             lasting: all_in(&self.lasting, &Seen::of(context, &self.lasting)),

@@ -24,6 +24,14 @@ pub struct Checkpoint<'a> {
 /// A summary that picks what is worth most may have this part of what it stands for.
 const SHARE_OF_COVERED: u64 = 8;
 
+/// How many tokens `auto` lets a summary of so many tokens have, where the budget has room for them.
+///
+/// What the setting says is enough for a summary that somebody writes; one that picks out what is worth most may have
+/// more of a long session.
+pub fn most_for_a_summary(settings: &Settings, covered: Tokens) -> Tokens {
+    settings.compact.summary_token_budget.max(Tokens(covered.0 / SHARE_OF_COVERED))
+}
+
 /// How a budget is divided between the summary and what is recent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Split {
@@ -64,9 +72,7 @@ impl Checkpoint<'_> {
         let beside =
             tokens(path.get(cut..).unwrap_or_default()) + room::words(&self.settings.compact, self.count);
         let least = Tokens(limits.budget.0 / 8 * 5);
-        // More than a part of what it stands for would no longer be a summary.
-        let covered = tokens(path.get(..cut).unwrap_or_default()).0 / SHARE_OF_COVERED;
-        let most = self.settings.compact.summary_token_budget.max(Tokens(covered));
+        let most = most_for_a_summary(self.settings, tokens(path.get(..cut).unwrap_or_default()));
         Cap { tokens: (limits.budget - beside).max(least).min(most).max(Tokens(1)), chars: None }
     }
 }

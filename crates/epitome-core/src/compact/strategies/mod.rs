@@ -24,7 +24,7 @@ mod room;
 
 pub use auto::Auto;
 pub use backstop::Backstop;
-pub use checkpoint::Checkpoint;
+pub use checkpoint::{Checkpoint, most_for_a_summary};
 pub use narrative::Narrative;
 pub use prune::Prune;
 pub use rolling::Rolling;
