@@ -41,7 +41,7 @@ pub use presets::Preset;
 pub use report::{Decision, Report, Stretch};
 pub use request::{DEFAULT_WINDOW, Request};
 pub use resume::in_force;
-pub(crate) use resume::is_summary;
+pub(crate) use resume::{is_summary, last_request};
 pub use run::{Compacted, Preview, compact, dry_run};
 pub use segment::{Compaction, Level, Segment, TilingError, check_tiling};
 pub use settings::{Fallback, KeepBy, Settings, StrategyName, SummaryLength};

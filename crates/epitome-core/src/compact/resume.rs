@@ -81,7 +81,7 @@ pub(crate) fn is_summary(message: &Message) -> bool {
 }
 
 /// What a person said last, which no summary is.
-pub(super) fn last_request(path: &[Entry], messages: &[Message]) -> Option<usize> {
+pub(crate) fn last_request(path: &[Entry], messages: &[Message]) -> Option<usize> {
     let own = Wording::default();
     let is_summary = |at: usize| messages.get(at).is_some_and(|message| told(message, &own).is_some());
     let last = |end: usize| {

@@ -16,7 +16,7 @@ use crate::units::Tokens;
 /// No more of the room than this part is for the goal; and so for the request, and for files.
 const SHARE: f32 = 0.15;
 /// What a bullet and the words on its source take.
-const PROVENANCE: Tokens = Tokens(8);
+pub(super) const PROVENANCE: Tokens = Tokens(8);
 /// A goal has more words than this.
 const TELLING: usize = 3;
 /// What a goal takes, where there is room.

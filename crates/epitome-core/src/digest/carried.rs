@@ -1,10 +1,13 @@
 //! What an earlier summary says that the messages do not: a model's own words, which cannot be picked out again.
 
 use super::Digest;
+use super::basis::PROVENANCE;
 use super::quick::QuickSet;
 use super::reading::Reading;
+use super::said::ordered;
 use crate::checkpoint::{Checkpoint, Decision, Item, Source, merge};
-use crate::compact::SummaryRequest;
+use crate::compact::{SummaryRequest, last_request};
+use crate::units::Tokens;
 
 /// What is taken over from earlier summaries may have this part of the room.
 const SHARE: u64 = 2;
@@ -42,9 +45,42 @@ pub(super) fn carried(
     checkpoint
         .excerpts
         .retain(|excerpt| excerpt.pieces().iter().any(|piece| !quoted(piece, excerpt.source())));
-    let fits = |text: &str| (digest.count)(text).0 <= request.max_tokens.0 / SHARE;
-    checkpoint.shrink(&fits);
+    // What the user ordered is the last to go, also what he ordered in a request that is no longer the latest.
+    let mut orders = std::mem::take(&mut checkpoint.constraints);
+    if last_request(digest.path, digest.messages).is_some()
+        && let Some(said) = checkpoint.request.take()
+    {
+        orders.extend(ordered(said.text()).filter_map(|order| Item::new(order, said.source())));
+    }
+    let orders = within(orders, digest, Tokens(request.max_tokens.0 / SHARE));
+    let taken: Tokens = orders.iter().map(|order| cost(order, digest)).sum();
+    let room = Tokens(request.max_tokens.0 / SHARE) - Tokens(taken.0 / 2);
+    checkpoint.shrink(&|text: &str| (digest.count)(text) <= room);
+    checkpoint.constraints = orders;
     (!checkpoint.is_empty()).then_some(checkpoint)
+}
+
+// As many as fit: the short ones, for which there is most often room, and of equals the first.
+fn within(orders: Vec<Item>, digest: &Digest<'_>, room: Tokens) -> Vec<Item> {
+    let mut costs: Vec<(Tokens, usize)> =
+        orders.iter().enumerate().map(|(number, order)| (cost(order, digest), number)).collect();
+    costs.sort_unstable();
+    let mut spent = Tokens::ZERO;
+    let fits = |(cost, _): &&(Tokens, usize)| {
+        spent += *cost;
+        spent <= room
+    };
+    let kept: QuickSet<usize> = costs.iter().take_while(fits).map(|(_, number)| *number).collect();
+    orders
+        .into_iter()
+        .enumerate()
+        .filter(|(number, _)| kept.contains(number))
+        .map(|(_, order)| order)
+        .collect()
+}
+
+fn cost(order: &Item, digest: &Digest<'_>) -> Tokens {
+    (digest.count)(order.text()) + PROVENANCE
 }
 
 // Whether a text holds these words in a row, whatever stands between them: what was wrapped or split is the same text.

@@ -55,6 +55,12 @@ pub(super) fn said(reading: &Reading<'_>) -> Vec<Said> {
     said
 }
 
+/// The sentences of a text of the user that order something.
+pub(super) fn ordered(text: &str) -> impl Iterator<Item = &str> {
+    let orders = |sentence: &&str| by_words(Voice::User, sentence).is_some();
+    statements::sentences(text).map(|sentence| sentence.text).filter(orders)
+}
+
 fn raise(said: &mut [Said], unit: usize, what: Said) {
     if let Some(said) = said.get_mut(unit) {
         *said = what.max(*said);
