@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::worth::Worth;
 use crate::artifacts::{self, Failed, Touched};
 use crate::checkpoint::{Checkpoint, Files, Item, Request, Source, merge};
-use crate::compact::SummaryRequest;
+use crate::compact::{Level, SummaryRequest};
 use crate::message::Role;
 use crate::secrets::masked;
 use crate::turn::is_plain_user_message;
@@ -17,6 +17,8 @@ use crate::units::Tokens;
 const SHARE: f32 = 0.15;
 /// What a bullet and the words on its source take.
 pub(super) const PROVENANCE: Tokens = Tokens(8);
+/// The results of a call stand within so many messages.
+const ANSWERS: usize = 4;
 /// A goal has more words than this.
 const TELLING: usize = 3;
 /// What a goal takes, where there is room.
@@ -47,7 +49,11 @@ pub(super) fn basis(
         read: Vec::new(),
     };
     wallet.left += Tokens(room as u64);
-    checkpoint.failed = wallet.failures(&done.failed);
+    // Elsewhere there is no heading that would tell a failure from the rest; its lines are quoted like others.
+    if request.level == Level::Checkpoint {
+        checkpoint.failed = wallet.failures(&done.failed);
+    }
+    checkpoint.failed.iter().for_each(|failure| told(failure, reading, worth));
     match carried(digest, request, reading) {
         // What an earlier summary calls the goal was said before all that is left of the conversation.
         Some(earlier) => {
@@ -117,6 +123,19 @@ fn latest(
     }
     units.for_each(|unit| worth.cover(reading, unit));
     Request::new(text, source)
+}
+
+// The lines that a failure quotes need not be quoted again.
+fn told(failure: &Item, reading: &Reading<'_>, worth: &mut Worth) {
+    let Some(source) = failure.source() else { return };
+    let from = reading.parts.partition_point(|part| part.message < source.message);
+    let answers = reading.parts.iter().zip(&reading.of_part).skip(from);
+    let answers = answers.take_while(|(part, _)| part.message <= source.message + ANSWERS);
+    for unit in answers.filter(|(part, _)| part.voice == Voice::Tool).flat_map(|(_, units)| units.clone()) {
+        if failure.text().contains(reading.text(unit).trim()) {
+            worth.cover(reading, unit);
+        }
+    }
 }
 
 /// What may still be spent on lists.

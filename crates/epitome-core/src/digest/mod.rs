@@ -22,6 +22,7 @@ mod units;
 mod worth;
 
 pub(crate) use self::parts::written;
+pub(crate) use self::plain::NAMES;
 
 use crate::checkpoint::Checkpoint;
 use crate::compact::{Level, Summarizer, SummaryError, SummaryRequest};

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::checkpoint::{Section, Source, read_source, section_of, split_provenance};
 use crate::compact::is_annotation;
+use crate::digest::NAMES;
 use crate::message::Role;
 use crate::statements::sentences;
 
@@ -100,6 +101,10 @@ impl<'s> Reader<'s> {
     }
 
     fn entry(&mut self, line: &'s str, said: &'s str, span: Range<usize>) {
+        if let Some(names) = said.strip_prefix(NAMES) {
+            (self.source, self.speaker) = (None, None);
+            return self.push(names, span, Form::Names);
+        }
         let bare = said.trim_start_matches(['-', '*', '•', '>', ' ']);
         let bare = without_number(bare);
         let bare = bare.strip_prefix("[x]").or_else(|| bare.strip_prefix("[ ]")).unwrap_or(bare).trim_start();

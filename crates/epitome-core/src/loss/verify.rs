@@ -87,6 +87,11 @@ impl<'a, 'h> Verifier<'a, 'h> {
         if traced.claim.form == Form::Excerpt && self.is_excerpt(traced) {
             return Vec::new();
         }
+        let findings = self.findings(traced, manner);
+        if !findings.is_empty() && self.is_called(traced) { Vec::new() } else { findings }
+    }
+
+    fn findings(&mut self, traced: &Traced<'_, '_>, manner: Manner) -> Vec<Finding> {
         let mut findings = self.unknown(traced);
         if traced.claim.form == Form::Names {
             return findings;
@@ -102,6 +107,16 @@ impl<'a, 'h> Verifier<'a, 'h> {
         }
         findings.extend(self.changed(traced, manner, statement));
         findings
+    }
+
+    // Whether it is a call of the assistant's, as it is written down.
+    fn is_called(&self, traced: &Traced<'_, '_>) -> bool {
+        let Claim { text, source, speaker: Some(Role::Assistant), .. } = traced.claim else { return false };
+        let called = |pair: &[Part<'_>]| match pair {
+            [tool, input] => text.starts_with(tool.text) && written(tool.text, input.text).contains(text),
+            _ => false,
+        };
+        source.is_none() && self.parts.windows(2).any(called)
     }
 
     // Whether an excerpt stands just so in the message that it names.

@@ -19,6 +19,7 @@ mod continued;
 mod conversations;
 mod cost;
 mod cuts;
+mod digest;
 mod fidelity;
 mod fidelity_properties;
 mod fit;

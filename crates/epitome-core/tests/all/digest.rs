@@ -1,0 +1,193 @@
+//! The offline summary: what it picks, what it leaves out, and that it makes nothing up.
+
+use epitome_core::checkpoint::Checkpoint;
+use epitome_core::compact::{self, Request, Segment, StrategyName};
+use epitome_core::digest::Digest;
+use epitome_core::items;
+use epitome_core::loss::{self, Sources};
+use epitome_core::settings::Settings;
+use epitome_core::{Block, Fields, Message, Role, Tokens, ToolResult, ToolUse};
+use proptest::prelude::*;
+
+use crate::conversations::conversation;
+use crate::support::{counter, path};
+
+// The summary of a conversation that is brought into a budget, if it needs one.
+fn summary(messages: &[Message], budget: u64, strategy: StrategyName) -> Option<String> {
+    let mut settings = Settings::default();
+    settings.compact.strategy = strategy;
+    let (path, counter) = (path(messages), counter());
+    let count = |text: &str| counter.text(text);
+    let request = Request { budget: Some(Tokens(budget)), ..Request::new(&settings) };
+    let mut digest = Digest::new(&path, messages, &count);
+    let compaction = compact::compact(&path, messages, &request, &mut digest, &count).compaction?;
+    let text = |segment: Segment| match segment {
+        Segment::Summary { text, .. } => Some(text),
+        _ => None,
+    };
+    compaction.segments.into_iter().find_map(text)
+}
+
+fn kept(messages: &[Message], budget: u64) -> String {
+    summary(messages, budget, StrategyName::Auto).expect("a summary")
+}
+
+fn call(number: usize, command: &str) -> Message {
+    let input = serde_json::json!({ "command": command }).to_string();
+    let call = ToolUse { id: format!("call_{number}"), name: "bash".to_owned(), input, extra: Fields::new() };
+    Message::new(Role::Assistant, vec![Block::ToolUse(call)])
+}
+
+fn result(number: usize, text: &str) -> Message {
+    let content = vec![Block::text(text)];
+    let call_id = format!("call_{number}");
+    let result = ToolResult { call_id, name: None, content, is_error: false, extra: Fields::new() };
+    Message::new(Role::Tool, vec![Block::ToolResult(result)])
+}
+
+fn filler(number: usize) -> String {
+    (0..30).map(|line| format!("step {line} of round {number} went through without a remark\n")).collect()
+}
+
+// Work on something, with much that nobody will need.
+fn work(opening: &str, results: &[(&str, &str)]) -> Vec<Message> {
+    let mut messages = vec![Message::text(Role::User, opening)];
+    for (number, (command, output)) in results.iter().enumerate() {
+        messages.extend([call(number, command), result(number, output)]);
+    }
+    for number in results.len()..results.len() + 20 {
+        messages.extend([call(number, "make step"), result(number, &filler(number))]);
+    }
+    messages.push(Message::text(Role::Assistant, "All steps are through."));
+    messages
+}
+
+#[test]
+fn orders_of_the_user_stay_word_for_word() {
+    let opening = "Port the billing service to Rust. Never touch migrations/0007_ledger.sql. \
+                   Amounts must be kept in cents. The weather is nice.";
+    let text = kept(&work(opening, &[("ls", "Cargo.toml")]), 700);
+    assert!(text.contains("Never touch migrations/0007_ledger.sql."), "{text}");
+    assert!(text.contains("Amounts must be kept in cents."), "{text}");
+    let checkpoint = Checkpoint::parse(&text).checkpoint;
+    assert!(checkpoint.goal.unwrap().text().starts_with("Port the billing service to Rust."));
+}
+
+#[test]
+fn orders_are_understood_in_other_languages() {
+    for (opening, order) in [
+        (
+            "Bitte übersetze die Anleitung. Du darfst die Datei anhang_b.md niemals ändern. Schönes Wetter heute.",
+            "Du darfst die Datei anhang_b.md niemals ändern.",
+        ),
+        ("请翻译说明书。绝对不要修改 anhang_b.md 文件。", "绝对不要修改 anhang_b.md 文件"),
+        ("Traduce el manual. No debes cambiar nunca anhang_b.md.", "No debes cambiar nunca anhang_b.md."),
+    ] {
+        let text = kept(&work(opening, &[("ls", "manual.md")]), 600);
+        assert!(text.contains(order), "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_shown_ten_times_is_quoted_once() {
+    let file =
+        "fn settle(ledger_id: LedgerId) -> Result<(), SettleError> {\n    post(ledger_id)?;\n    Ok(())\n}";
+    let dumps: Vec<(&str, &str)> = (0..10).map(|_| ("cat src/settle.rs", file)).collect();
+    let text = kept(&work("Mend settle.", &dumps), 900);
+    assert!(text.matches("post(ledger_id)?;").count() <= 1, "{text}");
+    assert_eq!(text.matches("cat src/settle.rs").count(), 1, "{text}");
+}
+
+#[test]
+fn the_same_error_is_told_once() {
+    let error = "error[E0382]: borrow of moved value: `pool_config`";
+    let failures: Vec<(&str, &str)> = (0..6).map(|_| ("cargo check", error)).collect();
+    let text = kept(&work("Make it compile.", &failures), 900);
+    assert!(text.contains("E0382"), "{text}");
+    assert!(text.matches("borrow of moved value").count() <= 1, "{text}");
+}
+
+#[test]
+fn an_identifier_stands_with_what_explains_it() {
+    let output = "order W2378156: paid with gift_card_5094406, 2 items\norder W9911714: cancelled";
+    let text = kept(&work("Refund what was ordered twice.", &[("orders --user mia_kim", output)]), 700);
+    let line = text.lines().find(|line| line.contains("W2378156")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("gift_card_5094406"), "{text}");
+}
+
+#[test]
+fn calls_stay_exact_where_they_were_made_again_and_again() {
+    let command = "cargo test -p net_core --features \"tls,retry\" -- --nocapture pool::";
+    let rounds: Vec<(&str, &str)> =
+        (0..4).map(|_| (command, "test result: FAILED. 3 passed; 1 failed")).collect();
+    let text = kept(&work("Mend the pool.", &rounds), 700);
+    assert!(text.contains(command), "{text}");
+}
+
+#[test]
+fn secrets_do_not_enter_a_summary() {
+    let secret = ["sk-ant-api03-", &"Zx81kQ".repeat(15)].concat();
+    let opening = format!("Use the key {secret} for billing_api. Never print it.");
+    let printed = format!("export BILLING_API_KEY={secret}\nbilling_api ready");
+    let mut messages = work(&opening, &[("env", &printed)]);
+    messages.push(call(99, &format!("curl -H 'x-api-key: {secret}' https://billing.example.com/v1/status")));
+    messages.push(result(99, "ok"));
+    messages.extend(work("Go on.", &[]));
+    let text = kept(&messages, 900);
+    assert!(!text.contains("Zx81kQ"), "{text}");
+    assert!(text.contains("billing_api"), "{text}");
+}
+
+#[test]
+fn a_summary_is_made_of_the_messages_each_time() {
+    let mut messages = work("Port it. Never touch gen/schema.rs.", &[("ls", "gen/schema.rs src/port.rs")]);
+    let mut texts = Vec::new();
+    for round in 0..4 {
+        messages.extend(work(&format!("Now part {round}."), &[("ls", "src/port.rs")]));
+        texts.push(kept(&messages, 800));
+    }
+    assert!(texts.iter().all(|text| text.contains("Never touch gen/schema.rs.")), "{texts:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Nothing is made up: every item of a summary stands in its source, and the check agrees.
+    #[test]
+    fn every_identifier_of_a_summary_stands_in_its_source(
+        messages in conversation(), budget in 120_u64..4_000, which in 0_usize..5,
+    ) {
+        let strategy = [StrategyName::Auto, StrategyName::Checkpoint, StrategyName::Rolling,
+            StrategyName::Narrative, StrategyName::Tiered][which];
+        let Some(text) = summary(&messages, budget, strategy) else { return Ok(()) };
+        prop_assert_eq!(summary(&messages, budget, strategy), Some(text.clone()), "deterministic");
+        if text.starts_with("Context contained") {
+            return Ok(());
+        }
+        let said: String = messages.iter().flat_map(|message| &message.blocks).map(all_text).collect();
+        for found in items::find(&text).filter(items::Found::is_telling) {
+            // The numbers of messages are ours.
+            let ours = found.text.starts_with('#') || text[..found.span.start].ends_with('#');
+            prop_assert!(ours || said.contains(found.text), "{:?} in\n{}", found.text, text);
+        }
+        // Only checkpoints say where they have everything from.
+        if which < 2 {
+            prop_assert_eq!(loss::check(&text, &Sources::new(&messages)).invented, vec![]);
+        }
+    }
+}
+
+fn all_text(block: &Block) -> String {
+    match block {
+        Block::Text(text) => format!("{}\n", text.text),
+        Block::ToolUse(call) => {
+            let value: serde_json::Value = serde_json::from_str(&call.input).unwrap_or_default();
+            let fields = value.as_object().into_iter().flatten();
+            let strings =
+                fields.map(|(name, value)| format!("{name} {}\n", value.as_str().unwrap_or_default()));
+            format!("{} {}\n{}", call.name, call.input, strings.collect::<String>())
+        }
+        Block::ToolResult(result) => format!("{}\n", result.joined_text()),
+        _ => String::new(),
+    }
+}
