@@ -4,7 +4,7 @@ use super::Digest;
 use super::basis::PROVENANCE;
 use super::quick::QuickSet;
 use super::reading::Reading;
-use super::said::ordered;
+use super::said::{is_order, ordered};
 use crate::checkpoint::{Checkpoint, Decision, Item, Source, merge};
 use crate::compact::{SummaryRequest, last_request};
 use crate::units::Tokens;
@@ -60,17 +60,18 @@ pub(super) fn carried(
     (!checkpoint.is_empty()).then_some(checkpoint)
 }
 
-// As many as fit: the short ones, for which there is most often room, and of equals the first.
+// As many as fit: orders before wishes, and of those the latest.
 fn within(orders: Vec<Item>, digest: &Digest<'_>, room: Tokens) -> Vec<Item> {
-    let mut costs: Vec<(Tokens, usize)> =
-        orders.iter().enumerate().map(|(number, order)| (cost(order, digest), number)).collect();
-    costs.sort_unstable();
+    let (first, second): (Vec<usize>, Vec<usize>) =
+        (0..orders.len()).partition(|number| orders.get(*number).is_some_and(|order| is_order(order.text())));
     let mut spent = Tokens::ZERO;
-    let fits = |(cost, _): &&(Tokens, usize)| {
-        spent += *cost;
-        spent <= room
+    let fits = |number: &usize| {
+        let cost = orders.get(*number).map_or(Tokens::ZERO, |order| cost(order, digest));
+        let fits = spent + cost <= room;
+        spent += if fits { cost } else { Tokens::ZERO };
+        fits
     };
-    let kept: QuickSet<usize> = costs.iter().take_while(fits).map(|(_, number)| *number).collect();
+    let kept: QuickSet<usize> = first.into_iter().chain(second.into_iter().rev()).filter(fits).collect();
     orders
         .into_iter()
         .enumerate()

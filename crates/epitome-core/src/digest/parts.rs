@@ -1,10 +1,12 @@
 //! What a stretch of messages says, block by block, as text that can be quoted.
 
 use std::borrow::Cow;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use serde_json::Value;
 
+use super::quick::{QuickHasher, QuickMap};
 use crate::compact::is_summary;
 use crate::message::{Block, Message, Role};
 use crate::outline::Entry;
@@ -45,6 +47,8 @@ pub(super) struct Part<'m> {
     pub(super) shown: bool,
     /// Tokens for a byte of it.
     pub(super) density: f32,
+    /// Whether the same call was answered again later: a file that was read again, a test that was run again.
+    pub(super) stale: bool,
 }
 
 /// The parts of these messages, in their order.
@@ -56,22 +60,57 @@ pub(super) fn parts<'m>(
     masks: bool,
 ) -> Vec<Part<'m>> {
     let mut parts = Vec::new();
+    let mut answers = Answers::default();
     for at in range {
         let (Some(entry), Some(message)) = (path.get(at), messages.get(at)) else { continue };
         if is_summary(message) {
             continue;
         }
         for (number, (block, outline)) in message.blocks.iter().zip(&entry.outline.blocks).enumerate() {
-            let Some((voice, text)) = said(message.role, block) else { continue };
+            let Some((voice, text)) = said(message.role, block, masks) else { continue };
             let text = if masks { without_secrets(text) } else { text };
             if !text.trim().is_empty() {
                 let density = outline.tokens.0 as f32 / text.len() as f32;
                 let shown = is_shown(Place { message: at, block: number });
-                parts.push(Part { message: at, voice, text, shown, density });
+                answers.take(block, &text, parts.len());
+                parts.push(Part { message: at, voice, text, shown, density, stale: false });
             }
         }
     }
+    for stale in answers.stale {
+        if let Some(part) = parts.get_mut(stale) {
+            part.stale = true;
+        }
+    }
     parts
+}
+
+/// Which results were replaced by a later one of the same call.
+#[derive(Default)]
+struct Answers<'m> {
+    /// What each call asks for.
+    calls: QuickMap<&'m str, u64>,
+    /// The part that answers it last.
+    last: QuickMap<u64, usize>,
+    stale: Vec<usize>,
+}
+
+impl<'m> Answers<'m> {
+    fn take(&mut self, block: &'m Block, text: &str, part: usize) {
+        match block {
+            Block::ToolUse(call) => {
+                let mut hasher = QuickHasher::default();
+                text.hash(&mut hasher);
+                self.calls.insert(&call.id, hasher.finish());
+            }
+            Block::ToolResult(result) => {
+                if let Some(call) = self.calls.get(result.call_id.as_str()) {
+                    self.stale.extend(self.last.insert(*call, part));
+                }
+            }
+            _ => {}
+        }
+    }
 }
 
 fn without_secrets(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -84,7 +123,7 @@ fn without_secrets(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-fn said(role: Role, block: &Block) -> Option<(Voice, Cow<'_, str>)> {
+fn said(role: Role, block: &Block, masks: bool) -> Option<(Voice, Cow<'_, str>)> {
     match block {
         Block::Text(text) => {
             let voice = match role {
@@ -95,7 +134,9 @@ fn said(role: Role, block: &Block) -> Option<(Voice, Cow<'_, str>)> {
             Some((voice, Cow::Borrowed(&text.text)))
         }
         Block::ToolUse(call) | Block::ServerToolUse(call) => {
-            Some((Voice::Call, Cow::Owned(written(&call.name, &call.input))))
+            // The name of a field may tell that it is a secret, and may be gone once it is written down.
+            let input = if masks { masked(&call.input) } else { Cow::Borrowed(call.input.as_str()) };
+            Some((Voice::Call, Cow::Owned(written(&call.name, &input))))
         }
         Block::ToolResult(result) | Block::ServerToolResult(result) => {
             let text = match result.content.as_slice() {

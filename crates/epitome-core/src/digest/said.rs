@@ -55,6 +55,12 @@ pub(super) fn said(reading: &Reading<'_>) -> Vec<Said> {
     said
 }
 
+/// Whether a sentence of the user is more than a wish.
+pub(super) fn is_order(sentence: &str) -> bool {
+    let orders = |statement: &statements::Statement<'_>| statement.kind == Kind::Constraint;
+    by_words(Voice::User, sentence) == Some(Said::Order) || statements::read(sentence).iter().any(orders)
+}
+
 /// The sentences of a text of the user that order something.
 pub(super) fn ordered(text: &str) -> impl Iterator<Item = &str> {
     let orders = |sentence: &&str| by_words(Voice::User, sentence).is_some();
@@ -76,33 +82,26 @@ fn of_statement(voice: Voice, kind: Kind) -> Option<Said> {
     }
 }
 
-const ORDERS: [&str; 21] = [
-    "must",
-    "mustn't",
-    "never",
-    "not",
-    "don't",
-    "dont",
-    "doesn't",
-    "should",
-    "shouldn't",
-    "always",
-    "only",
-    "ensure",
-    "avoid",
-    "cannot",
-    "can't",
-    "won't",
-    "shall",
-    "required",
-    "requires",
-    "forbidden",
-    "exactly",
+/// Words of an order, by language: English, German, French, Spanish, Italian, Portuguese, Russian.
+#[rustfmt::skip]
+const ORDERS: [&str; 77] = [
+    "must", "mustn't", "never", "not", "don't", "dont", "doesn't", "should", "shouldn't", "always", "only",
+    "ensure", "avoid", "cannot", "can't", "won't", "shall", "required", "requires", "forbidden", "exactly",
+    "muss", "musst", "müssen", "nicht", "nie", "niemals", "kein", "keine", "darf", "darfst", "nur", "immer", "soll",
+    "pas", "jamais", "doit", "dois", "doivent", "toujours", "seulement", "uniquement", "aucun", "aucune",
+    "debe", "debes", "deben", "nunca", "jamás", "siempre", "sólo", "ningún", "ninguna",
+    "deve", "devi", "devono", "mai", "sempre", "soltanto", "nessun", "nessuna",
+    "não", "deves", "devem", "apenas", "nenhum", "nenhuma", "só",
+    "не", "нельзя", "никогда", "должен", "должна", "должны", "только", "всегда", "нужно",
 ];
+#[rustfmt::skip]
 const WISHES: [&str; 14] = [
     "please", "want", "wants", "need", "needs", "prefer", "would", "without", "instead", "keep", "leave",
     "let's", "lets", "until",
 ];
+/// What languages without spaces between words order with.
+const PARTS_OF_ORDERS: [&str; 10] =
+    ["ないで", "ないこと", "なければ", "てはいけ", "必ず", "まま", "不要", "必须", "禁止", "只能"];
 
 const REPORTS: [&str; 16] = [
     "done",
@@ -124,7 +123,10 @@ const REPORTS: [&str; 16] = [
 ];
 
 fn by_words(voice: Voice, text: &str) -> Option<Said> {
-    const LONGEST: usize = 11;
+    const LONGEST: usize = 16;
+    if voice == Voice::User && !text.is_ascii() && PARTS_OF_ORDERS.iter().any(|part| text.contains(part)) {
+        return Some(Said::Order);
+    }
     let mut found = None;
     let mut letters = String::with_capacity(LONGEST);
     for word in text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’')) {
@@ -132,10 +134,9 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
             continue;
         }
         letters.clear();
-        letters.extend(word.chars().map(|letter| match letter {
-            '’' => '\'',
-            letter => letter.to_ascii_lowercase(),
-        }));
+        letters.extend(
+            word.chars().map(|letter| if letter == '’' { '\'' } else { letter }).flat_map(char::to_lowercase),
+        );
         match voice {
             Voice::Agent if REPORTS.contains(&letters.as_str()) => return Some(Said::Report),
             Voice::User if ORDERS.contains(&letters.as_str()) => return Some(Said::Order),

@@ -19,6 +19,8 @@ pub(super) struct Unit {
     pub(super) key: u64,
 }
 
+/// Longer sentences are no prose.
+const LONG_SENTENCE: usize = 600;
 /// Longer lines are cut into pieces.
 const LONG_LINE: usize = 100;
 /// About how long the pieces are.
@@ -36,7 +38,12 @@ pub(super) fn split(part: &Part<'_>, number: usize, units: &mut Vec<Unit>) {
         }
         let mut push = |span: Range<usize>| units.extend(unit(part, number, span));
         match (prose, line.len() > LONG_LINE) {
-            (true, _) => sentences(line, span.start, &mut push),
+            (true, _) => {
+                sentences(line, span.start, &mut |span: Range<usize>| match span.len() > LONG_SENTENCE {
+                    true => pieces(part.text.get(span.clone()).unwrap_or_default(), span.start, &mut push),
+                    false => push(span),
+                })
+            }
             (false, true) => pieces(line, span.start, &mut push),
             (false, false) => push(span),
         }

@@ -22,6 +22,13 @@ const WISH: f32 = 0.6;
 const DECISIONS: f32 = 0.3;
 const TERMS: f32 = 0.2;
 
+/// Of many orders each is worth at least this.
+const LEAST_ORDER: f32 = 0.2;
+/// What is left of the worth of a result that was replaced by a later one.
+const STALE: f32 = 0.05;
+
+/// A short line counts for this part of its words.
+const SHORT: u32 = 4;
 /// Words in a row that make text a quotation.
 const RUN: u32 = 8;
 
@@ -71,7 +78,7 @@ impl Worth {
         let number = |what: Said| worth.said.iter().filter(|said| **said == what).count() as f32;
         let orders = number(Said::Order) + number(Said::Wish) * WISH;
         (worth.order, worth.decision) =
-            (ORDERS / orders.max(1.0), DECISIONS / number(Said::Decision).max(1.0));
+            ((ORDERS / orders.max(1.0)).max(LEAST_ORDER), DECISIONS / number(Said::Decision).max(1.0));
         for unit in 0..reading.units.len() {
             if reading.is_shown(unit) {
                 worth.cover(reading, unit);
@@ -129,7 +136,9 @@ impl Worth {
     // A quotation is worth as much as the runs of words that it holds; next to another one it completes more of them.
     fn of_wording(&self, reading: &Reading<'_>, unit: usize) -> f32 {
         let Some(Unit { key, length, .. }) = reading.units.get(unit) else { return 0.0 };
-        let whole = if self.covered.lines.contains(key) { 0 } else { length.saturating_sub(RUN - 1) };
+        // A short line holds no run by itself; together with its neighbours it may.
+        let alone = length.saturating_sub(RUN - 1).max(length / SHORT);
+        let whole = if self.covered.lines.contains(key) { 0 } else { alone };
         let joint = |first: Option<usize>, second: Option<usize>| {
             let (first, second) = (first?, second?);
             let other = if first == unit { second } else { first };
@@ -226,6 +235,8 @@ fn lines(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> QuickMap
         };
         let times = calls.get(&unit.key).map_or(1, |(times, _)| *times);
         let after = tokens_after(part.message) as f32;
+        // What was read again is no longer so.
+        let voice = if part.stale { voice * STALE } else { voice };
         let worth = voice * times as f32 * (1.0 + after).powf(-0.1);
         let (known, _) = lines.entry(unit.key).or_insert((0.0, unit.length));
         *known = known.max(worth);

@@ -41,7 +41,7 @@ pub(super) fn compare(sides: &Sides<'_>) -> Loss {
     loss.invented = invented(sides, &said, &known, &hits, vocabulary.len());
     let all: Vec<Claim<'_>> = said.into_iter().flatten().collect();
     let (mut missing, mut recoverable) = things.fates(&sides.parts, &handles, &mut loss.tallies);
-    let unsaid = sayings::fates(&sides.parts, &all, &handles, &mut loss.tallies);
+    let unsaid = sayings::fates(&sides.parts, &all, &sides.shown, &handles, &mut loss.tallies);
     missing.extend(unsaid.0);
     recoverable.extend(unsaid.1);
     loss.tallies.retain(|tally| tally.total > 0);

@@ -3,7 +3,7 @@
 use super::claims::Claim;
 use super::parts::{Part, State};
 use super::report::{Fate, Lost, Tally, What};
-use super::support::{Phrase, Search, read};
+use super::support::{Phrase, Search, Support, Unit, read};
 use super::things::{Handles, Scored};
 use super::vocabulary::{Hit, Hits, Vocabulary};
 use crate::message::Role;
@@ -27,6 +27,7 @@ struct Saying<'a> {
 pub(super) fn fates(
     parts: &[Part<'_>],
     claims: &[Claim<'_>],
+    shown: &[&str],
     handles: &Handles,
     tallies: &mut Vec<Tally>,
 ) -> (Vec<Scored>, Vec<Scored>) {
@@ -37,17 +38,17 @@ pub(super) fn fates(
     }
     let texts: Vec<&str> = claims.iter().map(|claim| claim.text).collect();
     let hits = hits(&texts, &vocabulary);
-    let written = flattened(&texts.join(" "));
+    let written = flattened(&[&texts[..], shown].concat().join(" "));
     let mut search = Search::new(&hits, vocabulary.len());
     let (mut missing, mut recoverable) = (Vec::new(), Vec::new());
     let mut counted = [Tally::of(What::Constraint), Tally::of(What::Decision)];
     for saying in &sayings {
         let Some(part) = parts.get(saying.part as usize) else { continue };
         let recall = handles.of(saying.part, part);
-        let coverage = search.best(&saying.phrase, &(0..u32::MAX), &|_| true).coverage;
-        let fate = if coverage > 0.95 && written.contains(flattened(saying.text).trim()) {
+        let support = search.best(&saying.phrase, &(0..u32::MAX), &|_| true);
+        let fate = if written.contains(flattened(saying.text).trim()) {
             Fate::Kept
-        } else if coverage >= REWORDED {
+        } else if support.coverage >= REWORDED && has_its_items(&saying.phrase, &support) {
             Fate::Reworded
         } else if recall.is_some() {
             Fate::Recoverable
@@ -66,13 +67,30 @@ pub(super) fn fates(
         // Of what people said, the latest holds.
         let score = part.message.unwrap_or_default() as f32;
         match fate {
-            Fate::Missing => missing.push(Scored { score, lost: lost() }),
-            Fate::Recoverable => recoverable.push(Scored { score, lost: lost() }),
+            Fate::Missing => add(&mut missing, Scored { score, lost: lost() }),
+            Fate::Recoverable => add(&mut recoverable, Scored { score, lost: lost() }),
             _ => {}
         }
     }
     tallies.extend(counted);
     (missing, recoverable)
+}
+
+// Other words may say the same; about another number or another name they say something else.
+fn has_its_items(phrase: &Phrase<'_>, support: &Support) -> bool {
+    let is_there = |(bit, unit): (usize, &Unit<'_>)| unit.item.is_none() || support.nearby >> bit & 1 == 1;
+    phrase.units.iter().enumerate().all(is_there)
+}
+
+// What was said again and again is told once.
+fn add(all: &mut Vec<Scored>, new: Scored) {
+    match all.iter_mut().find(|known| known.lost.text == new.lost.text) {
+        Some(known) => {
+            known.lost.uses += 1;
+            known.score = known.score.max(new.score);
+        }
+        None => all.push(new),
+    }
 }
 
 fn sayings<'a>(parts: &'a [Part<'_>], vocabulary: &mut Vocabulary) -> Vec<Saying<'a>> {

@@ -82,6 +82,14 @@ fn orders_are_understood_in_other_languages() {
         ),
         ("请翻译说明书。绝对不要修改 anhang_b.md 文件。", "绝对不要修改 anhang_b.md 文件"),
         ("Traduce el manual. No debes cambiar nunca anhang_b.md.", "No debes cambiar nunca anhang_b.md."),
+        ("Traduis le manuel. Ne change jamais anhang_b.md.", "Ne change jamais anhang_b.md."),
+        (
+            "Traduci il manuale. Il file anhang_b.md deve restare com'è.",
+            "Il file anhang_b.md deve restare com'è.",
+        ),
+        ("Traduza o manual. O anhang_b.md não muda.", "O anhang_b.md não muda."),
+        ("Переведи инструкцию. Файл anhang_b.md менять нельзя.", "Файл anhang_b.md менять нельзя."),
+        ("説明書を訳してください。anhang_b.md は変更しないこと。", "anhang_b.md は変更しないこと。"),
     ] {
         let text = kept(&work(opening, &[("ls", "manual.md")]), 600);
         assert!(text.contains(order), "{text}");
@@ -96,6 +104,40 @@ fn a_file_that_is_shown_ten_times_is_quoted_once() {
     let text = kept(&work("Mend settle.", &dumps), 900);
     assert!(text.matches("post(ledger_id)?;").count() <= 1, "{text}");
     assert_eq!(text.matches("cat src/settle.rs").count(), 1, "{text}");
+}
+
+#[test]
+fn what_was_read_again_is_no_longer_quoted() {
+    let version = |number: usize| {
+        format!(
+            "def handler(request):\n    return Response(status={number})\n\ndef other(request):\n    return None"
+        )
+    };
+    let dumps: Vec<String> = (300..310).map(version).collect();
+    let dumps: Vec<(&str, &str)> = dumps.iter().map(|dump| ("cat app/handlers.py", dump.as_str())).collect();
+    let text = kept(&work("Mend the handler.", &dumps), 900);
+    let quoted = |number: usize| text.contains(&format!("status={number}"));
+    assert!((300..309).filter(|number| quoted(*number)).count() == 0, "{text}");
+    assert!(quoted(309), "{text}");
+}
+
+#[test]
+fn orders_come_before_bare_names() {
+    let orders: String =
+        (0..30).map(|number| format!("You must finish item {number} by week {}. ", number + 20)).collect();
+    let listing: String = (0..200).map(|number| format!("src/alpha_{number}.rs ")).collect();
+    let text = kept(&work(&format!("Do the list. {orders}"), &[("ls src", &listing)]), 1_000);
+    let kept =
+        (0..30).filter(|number| text.contains(&format!("You must finish item {number} by week"))).count();
+    assert!(kept >= 24, "{kept} of 30: {text}");
+}
+
+#[test]
+fn an_order_at_the_end_of_a_very_long_message_is_found() {
+    let pasted: String = (0..4_000).map(|number| format!("word{number} and so on ")).collect();
+    let text =
+        kept(&work(&format!("Look at this: {pasted}. You must use port 9443."), &[("ls", "a.log")]), 900);
+    assert!(text.contains("You must use port 9443."), "{text}");
 }
 
 #[test]
@@ -132,9 +174,14 @@ fn secrets_do_not_enter_a_summary() {
     let mut messages = work(&opening, &[("env", &printed)]);
     messages.push(call(99, &format!("curl -H 'x-api-key: {secret}' https://billing.example.com/v1/status")));
     messages.push(result(99, "ok"));
+    // A call with one field is written down without the field's name.
+    let input = serde_json::json!({ "password": "0nlyF1eldPw\n" }).to_string();
+    let call =
+        ToolUse { id: "call_p".to_owned(), name: "set_password".to_owned(), input, extra: Fields::new() };
+    messages.push(Message::new(Role::Assistant, vec![Block::ToolUse(call)]));
     messages.extend(work("Go on.", &[]));
     let text = kept(&messages, 900);
-    assert!(!text.contains("Zx81kQ"), "{text}");
+    assert!(!text.contains("Zx81kQ") && !text.contains("0nlyF1eldPw"), "{text}");
     assert!(text.contains("billing_api"), "{text}");
 }
 

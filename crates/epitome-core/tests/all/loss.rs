@@ -88,6 +88,23 @@ fn what_is_said_in_another_form_is_reworded() {
 }
 
 #[test]
+fn the_same_words_about_another_number_are_not_the_same() {
+    let said = "Article 4711 must be delivered in size 36 before Friday.";
+    let messages = [Message::text(Role::User, said), Message::text(Role::Assistant, "Noted.")];
+    let fate = |summary: &str| {
+        let loss = loss::check(summary, &Sources::new(&messages));
+        let tally = loss.tallies.into_iter().find(|tally| tally.what == What::Constraint).unwrap();
+        (tally.kept, tally.reworded, tally.missing)
+    };
+    assert_eq!(fate(said), (1, 0, 0));
+    assert_eq!(
+        fate("The user wants article 4711 delivered in size 36 before Friday, without fail."),
+        (0, 1, 0)
+    );
+    assert_eq!(fate("Article 8822 must be delivered in size 40 before Friday."), (0, 0, 1));
+}
+
+#[test]
 fn what_the_view_names_can_be_recalled() {
     let loss = check("## Critical Context\n- thread panicked (#2 tool)");
     assert_eq!(fate(&loss, "ConnectionResetError"), Some(Fate::Recoverable));
