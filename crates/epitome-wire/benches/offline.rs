@@ -32,8 +32,8 @@ fn main() {
     let messages = planning::messages(&Body::scan(Dialect::Anthropic, &text).unwrap());
     println!("medians of {ROUNDS} turns taken in alternation, budget {BUDGET}:");
     println!(
-        "{:>32} {:>9} {:>9} {:>9} {:>8} {:>8}",
-        "", "tokens", "one pass", "counting", "cached", "ratios"
+        "{:>16} {:>8} {:>10} {:>10} {:>10} {:>10}",
+        "", "tokens", "BPE pass", "own pass", "counting", "cached"
     );
     compare("generated", &messages);
     for (name, messages) in recorded() {
@@ -144,7 +144,11 @@ fn grown(messages: &[Message], copies: usize) -> Vec<Message> {
 
 fn renamed(message: &Message, copy: usize) -> Message {
     let mut message = message.clone();
-    let rename = |text: &mut String| *text = text.replace("index", &format!("index_{copy}"));
+    let rename = |text: &mut String| {
+        for word in ["index", "result", "buffer", "config", "request", "error", "parser", "timeout"] {
+            *text = text.replace(word, &format!("{word}_{copy}"));
+        }
+    };
     for block in &mut message.blocks {
         match block {
             Block::Text(text) => rename(&mut text.text),

@@ -67,7 +67,7 @@ fn the_readme_shows_what_is_printed() {
         let arguments: Vec<&str> = prompt.strip_prefix("$ epitome ").unwrap().split_whitespace().collect();
         let output = command(&arguments).current_dir(repository()).output().unwrap();
         let mut printed = String::from_utf8(output.stdout).unwrap();
-        if arguments.contains(&"compact") {
+        if arguments.contains(&"compact") && !arguments.contains(&"--show") {
             printed = String::from_utf8(output.stderr).unwrap();
         }
         for line in expected.lines().filter(|line| line.trim() != "…") {

@@ -4,12 +4,12 @@ use super::pack::Choice;
 use super::parts::Voice;
 use super::reading::Reading;
 use super::worth::Worth;
-use crate::checkpoint::{Checkpoint, Excerpt, Item, Name, Source};
+use crate::checkpoint::{Checkpoint, Decision, Excerpt, Item, Name, Source};
 
 /// Stands for what is left out of a line.
 const ELLIPSIS: &str = " … ";
 
-/// The checkpoint with these choices in it: orders as constraints, reports as what is done, other quotations as excerpts, names as names.
+/// The checkpoint with these choices in it: orders as constraints, reports as what is done, decisions, other quotations as excerpts, names as names.
 pub(super) fn page(
     reading: &Reading<'_>,
     worth: &Worth,
@@ -20,11 +20,13 @@ pub(super) fn page(
     let mut quotes: Vec<usize> = Vec::new();
     let mut orders: Vec<usize> = Vec::new();
     let mut reports: Vec<usize> = Vec::new();
+    let mut decisions: Vec<usize> = Vec::new();
     let mut names: Vec<(usize, usize)> = Vec::new();
     for choice in choices {
         match *choice {
             Choice::Quote(unit) if worth.is_order(unit) => orders.push(unit),
             Choice::Quote(unit) if worth.is_report(unit) => reports.push(unit),
+            Choice::Quote(unit) if worth.is_decision(unit) => decisions.push(unit),
             Choice::Quote(unit) => quotes.push(unit),
             Choice::Name(thing) => {
                 let place = reading.things.get(thing).and_then(|thing| thing.last);
@@ -34,11 +36,14 @@ pub(super) fn page(
     }
     orders.sort_unstable();
     reports.sort_unstable();
+    decisions.sort_unstable();
     quotes.sort_unstable();
     names.sort_unstable();
     let item = |unit: &usize| Item::new(reading.text(*unit), source(reading, *unit));
     checkpoint.constraints.extend(orders.iter().filter_map(item));
     checkpoint.done.extend(reports.iter().filter_map(item));
+    let decision = |unit: &usize| Decision::from_statement(reading.text(*unit), source(reading, *unit));
+    checkpoint.decisions.extend(decisions.iter().filter_map(decision));
     checkpoint.excerpts.extend(excerpts(reading, &quotes));
     let name = |(_, thing): &(usize, usize)| Name::new(reading.things.get(*thing)?.text);
     checkpoint.names.extend(names.iter().filter_map(name));

@@ -128,6 +128,11 @@ impl Worth {
         self.said.get(unit).is_some_and(|said| *said >= Said::Wish)
     }
 
+    /// Whether somebody decides something here.
+    pub(super) fn is_decision(&self, unit: usize) -> bool {
+        self.said.get(unit) == Some(&Said::Decision)
+    }
+
     /// Whether the agent says here that something is done.
     pub(super) fn is_report(&self, unit: usize) -> bool {
         self.said.get(unit) == Some(&Said::Report)

@@ -74,6 +74,16 @@ fn orders_of_the_user_stay_word_for_word() {
 }
 
 #[test]
+fn decisions_stand_among_the_decisions() {
+    let mut messages = work("Make the import fast.", &[("ls", "src/import.rs")]);
+    let decided = "I decided to use rayon for the import because the lock was the bottleneck.";
+    messages.insert(3, Message::text(Role::Assistant, decided));
+    let text = kept(&messages, 700);
+    let decisions = Checkpoint::parse(&text).checkpoint.decisions;
+    assert!(decisions.iter().any(|decision| decision.subject().contains("rayon")), "{text}");
+}
+
+#[test]
 fn orders_are_understood_in_other_languages() {
     for (opening, order) in [
         (
