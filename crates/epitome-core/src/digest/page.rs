@@ -26,7 +26,7 @@ pub(super) fn page(
         match *choice {
             Choice::Quote(unit) if worth.is_order(unit) => orders.push(unit),
             Choice::Quote(unit) if worth.is_report(unit) => reports.push(unit),
-            Choice::Quote(unit) if worth.is_decision(unit) => decisions.push(unit),
+            Choice::Quote(unit) if worth.is_decision(reading, unit) => decisions.push(unit),
             Choice::Quote(unit) => quotes.push(unit),
             Choice::Name(thing) => {
                 let place = reading.things.get(thing).and_then(|thing| thing.last);

@@ -55,6 +55,14 @@ pub(super) fn said(reading: &Reading<'_>) -> Vec<Said> {
     said
 }
 
+/// Whether a sentence has a word for deciding, in any of some languages.
+pub(super) fn says_decided(sentence: &str) -> bool {
+    const STEMS: [&str; 9] =
+        ["decid", "chose", "settled on", "entschied", "entschloss", "décid", "реши", "決め", "决定"];
+    let sentence = sentence.to_lowercase();
+    STEMS.iter().any(|stem| sentence.contains(stem))
+}
+
 /// Whether a sentence of the user is more than a wish.
 pub(super) fn is_order(sentence: &str) -> bool {
     let orders = |statement: &statements::Statement<'_>| statement.kind == Kind::Constraint;

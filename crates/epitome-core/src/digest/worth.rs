@@ -8,7 +8,7 @@
 use super::parts::Voice;
 use super::quick::{QuickMap, QuickSet};
 use super::reading::{Reading, Thing};
-use super::said::{Said, said};
+use super::said::{Said, said, says_decided};
 use super::units::Unit;
 use crate::items::Kind;
 
@@ -128,9 +128,9 @@ impl Worth {
         self.said.get(unit).is_some_and(|said| *said >= Said::Wish)
     }
 
-    /// Whether somebody decides something here.
-    pub(super) fn is_decision(&self, unit: usize) -> bool {
-        self.said.get(unit) == Some(&Said::Decision)
+    /// Whether somebody decides something here, and says so: what an agent will use next is no decision to go by later.
+    pub(super) fn is_decision(&self, reading: &Reading<'_>, unit: usize) -> bool {
+        self.said.get(unit) == Some(&Said::Decision) && says_decided(reading.text(unit))
     }
 
     /// Whether the agent says here that something is done.
