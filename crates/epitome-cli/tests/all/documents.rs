@@ -65,7 +65,8 @@ fn the_readme_shows_what_is_printed() {
         let block = block.split("```").next().unwrap();
         let (prompt, expected) = block.split_once('\n').unwrap();
         let arguments: Vec<&str> = prompt.strip_prefix("$ epitome ").unwrap().split_whitespace().collect();
-        let output = command(&arguments).current_dir(repository()).output().unwrap();
+        let output =
+            command(&arguments).env_remove("EPITOME_STRATEGY").current_dir(repository()).output().unwrap();
         let mut printed = String::from_utf8(output.stdout).unwrap();
         if arguments.contains(&"compact") && !arguments.contains(&"--show") {
             printed = String::from_utf8(output.stderr).unwrap();
