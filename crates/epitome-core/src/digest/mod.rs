@@ -2,9 +2,9 @@
 //!
 //! Nothing is rephrased, so nothing can be invented. A stretch of conversation is taken apart into units (lines,
 //! sentences, pieces of data) and the things they mention; each is weighed by how likely it is to be needed again
-//! ([`worth`]); what is worth most for its tokens is packed into the room there is ([`pack`]): quotations where the exact
+//! (`worth`); what is worth most for its tokens is packed into the room there is (`pack`): quotations where the exact
 //! wording matters, bare names where knowing that something exists is enough; and the result is a
-//! [`Checkpoint`](crate::checkpoint::Checkpoint) like any other ([`page`]).
+//! [`Checkpoint`] like any other (`page`).
 //!
 //! A summary is always made from the messages themselves, never from an earlier summary of them: however often a
 //! conversation is compacted, nothing is copied from a copy.

@@ -25,6 +25,10 @@ const NAMES: &[(&str, Names)] = &[
     ("passwd", Password),
     ("passphrase", Password),
     ("passcode", Password),
+    ("passwort", Password),
+    ("kennwort", Password),
+    ("mot de passe", Password),
+    ("senha", Password),
     (" pass", Password),
     (" pwd", Password),
     ("secret", Secret),
@@ -111,6 +115,9 @@ pub(super) fn may_end(letters: [u8; 3]) -> bool {
     matches!(
         &letters.map(|letter| letter.to_ascii_lowercase()),
         b"ord"
+            | b"ort"
+            | b"sse"
+            | b"nha"
             | b"swd"
             | b"pwd"
             | b"ase"
