@@ -11,6 +11,7 @@ use serde_json::Value;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-core", &[]),
     ("epitome-wire", &["epitome-core"]),
+    ("epitome-ledger", &["epitome-core"]),
     ("epitome-cli", &["epitome-core", "epitome-wire"]),
 ];
 

@@ -1,0 +1,224 @@
+//! The ledger as its users see it: every method is one unit of work on the one database or the other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{LedgerError, Result};
+use crate::model::{
+    CompactionRecord, Expect, NewCompaction, NewReply, NewSession, NewTurn, Receipt, RecordedView, Session,
+    SessionId, StoredMessage, TenantId, Turn, TurnId, Until,
+};
+use crate::options::Options;
+use crate::page::{Page, Paging};
+use crate::postgres::Postgres;
+use crate::sql::Work;
+use crate::sqlite::Sqlite;
+use crate::store::append::{PreparedReply, PreparedTurn};
+use crate::store::{append, compact, fork, message, pack, session, tenant, turn, view};
+
+/// The lossless record of conversations. Cheap to clone; all clones are one ledger.
+#[derive(Clone)]
+pub struct Ledger(Arc<Database>);
+
+enum Database {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+/// Work in a transaction, or on one state of the database, as a boxed future.
+macro_rules! work {
+    ($sql:ident => $work:expr) => {
+        move |mut sql| {
+            Box::pin(async move {
+                let $sql = &mut sql;
+                $work
+            })
+        }
+    };
+}
+
+impl Ledger {
+    /// Opens the ledger at `sqlite:PATH` or `postgres://…`, creating or migrating what is not there yet.
+    pub async fn open(address: &str, options: Options) -> Result<Self> {
+        let database = match address.split_once(':') {
+            Some(("sqlite", path)) if !path.is_empty() => {
+                Database::Sqlite(Sqlite::open(Path::new(path), &options)?)
+            }
+            Some(("postgres" | "postgresql", _)) => {
+                Database::Postgres(Postgres::open(address, &options).await?)
+            }
+            _ => return Err(LedgerError::BadAddress(address.to_owned())),
+        };
+        Ok(Self(Arc::new(database)))
+    }
+
+    /// Ends all work and closes the database. Every clone of the ledger is closed, too.
+    pub async fn close(&self) {
+        match &*self.0 {
+            Database::Sqlite(sqlite) => sqlite.close(),
+            Database::Postgres(postgres) => postgres.close(),
+        }
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        match &*self.0 {
+            Database::Sqlite(sqlite) => sqlite.write(work).await,
+            Database::Postgres(postgres) => postgres.write(work).await,
+        }
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        match &*self.0 {
+            Database::Sqlite(sqlite) => sqlite.read(work).await,
+            Database::Postgres(postgres) => postgres.read(work).await,
+        }
+    }
+
+    /// Opens a session in which nothing was said yet.
+    pub async fn create_session(&self, tenant: TenantId, new: NewSession) -> Result<Session> {
+        self.write(work!(sql => session::create(sql, tenant, new).await)).await
+    }
+
+    /// Opens a session on a turn of another one. What was said up to that turn is shared, not copied.
+    pub async fn fork(&self, tenant: TenantId, at: TurnId, new: NewSession) -> Result<Session> {
+        self.write(work!(sql => fork::at(sql, tenant, at, new).await)).await
+    }
+
+    /// A session as it stands.
+    pub async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Session> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            Ok(session::by_id(sql, tenant, id).await?.session)
+        }))
+        .await
+    }
+
+    /// The session that an agent knows under this name.
+    pub async fn find_session(
+        &self,
+        tenant: TenantId,
+        agent: impl Into<String>,
+        external: impl Into<String>,
+    ) -> Result<Option<Session>> {
+        let (agent, external) = (agent.into(), external.into());
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            session::by_external(sql, tenant, &agent, &external).await
+        }))
+        .await
+    }
+
+    /// The sessions of a tenant, or of one agent of it, the latest opened first.
+    pub async fn sessions(
+        &self,
+        tenant: TenantId,
+        agent: Option<String>,
+        paging: Paging,
+    ) -> Result<Page<Session>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            session::list(sql, tenant, agent, paging).await
+        }))
+        .await
+    }
+
+    /// Appends turns. When it returns they are durable; turns that were handed in before are not recorded twice.
+    pub async fn append(&self, tenant: TenantId, expect: Expect, turns: Vec<NewTurn>) -> Result<Receipt> {
+        if turns.is_empty() {
+            return Err(LedgerError::BadRequest("there is nothing to append".to_owned()));
+        }
+        let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
+        self.write(work!(sql => append::turns(sql, tenant, expect, turns).await)).await
+    }
+
+    /// Appends the reply to the turn that the session stands on.
+    pub async fn reply(&self, tenant: TenantId, expect: Expect, reply: NewReply) -> Result<Receipt> {
+        let reply = PreparedReply::from(reply);
+        self.write(work!(sql => append::reply(sql, tenant, expect, reply).await)).await
+    }
+
+    /// Appends a compaction, or the undoing of one. Its segments must tile the path.
+    pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
+        self.write(work!(sql => compact::append(sql, tenant, expect, new).await)).await
+    }
+
+    /// A turn.
+    pub async fn turn(&self, tenant: TenantId, id: TurnId) -> Result<Turn> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            Ok(turn::by_id(sql, tenant, id).await?.turn)
+        }))
+        .await
+    }
+
+    /// All turns on the path to a turn, compactions included, oldest first.
+    pub async fn history(&self, tenant: TenantId, to: TurnId, paging: Paging) -> Result<Page<Turn>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            turn::history(sql, tenant, to, paging).await
+        }))
+        .await
+    }
+
+    /// The messages of a stretch of the path to a turn, as they were.
+    pub async fn messages(
+        &self,
+        tenant: TenantId,
+        to: TurnId,
+        range: std::ops::Range<u64>,
+    ) -> Result<Vec<StoredMessage>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            let located = turn::by_id(sql, tenant, to).await?;
+            let path = located.path(sql, located.turn.end).await?;
+            message::read(sql, &path, &[range.start..range.end.min(located.turn.end)]).await
+        }))
+        .await
+    }
+
+    /// What the model saw at a turn, or sees behind it. Its cost does not depend on what is hidden.
+    pub async fn view(&self, tenant: TenantId, at: TurnId, until: Until) -> Result<RecordedView> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            view::at(sql, tenant, at, until).await
+        }))
+        .await
+    }
+
+    /// What is known of the compaction that a turn is.
+    pub async fn compaction(&self, tenant: TenantId, turn: TurnId) -> Result<(Turn, CompactionRecord)> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            compact::by_turn(sql, tenant, turn).await
+        }))
+        .await
+    }
+
+    /// The nearest compaction on the path to a turn, itself included.
+    pub async fn latest_compaction(
+        &self,
+        tenant: TenantId,
+        turn: TurnId,
+    ) -> Result<Option<(Turn, CompactionRecord)>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            compact::latest(sql, tenant, turn).await
+        }))
+        .await
+    }
+
+    /// The turns that a compaction's summaries stand for, back to the compaction before it.
+    pub async fn summarized_turns(&self, tenant: TenantId, compaction: TurnId) -> Result<Vec<Turn>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            compact::summarized(sql, tenant, compaction).await
+        }))
+        .await
+    }
+
+    /// Packs all bodies that still lie as they were written. The ledger does it by itself when it is idle.
+    pub async fn pack(&self) -> Result<()> {
+        while self.write(pack::step).await? > 0 {}
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! The steps from an empty database to the present schema, numbered from one, for each database.
+//!
+//! A step that was released is never changed; what must change is a new step.
+
+/// One step.
+pub(crate) struct Migration {
+    /// What it does to the schema.
+    pub(crate) sql: &'static str,
+}
+
+macro_rules! migrations {
+    ($($name:ident: $folder:literal;)*) => {$(
+        pub(crate) const $name: &[Migration] = &[
+            Migration { sql: include_str!(concat!($folder, "/0001_ledger.sql")) },
+        ];
+    )*};
+}
+
+migrations! {
+    SQLITE: "sqlite";
+    POSTGRES: "postgres";
+}

@@ -1,0 +1,32 @@
+//! How a ledger is opened.
+
+use crate::shared::Clock;
+
+/// What may be done with a ledger.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Everything.
+    #[default]
+    ReadWrite,
+    /// Nothing is written, not even a newer schema.
+    ReadOnly,
+}
+
+/// How a ledger is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What may be done with it.
+    pub access: Access,
+    /// Where it takes the time from, but for leases on PostgreSQL, where the server's clock is the only one that all share.
+    pub clock: Clock,
+    /// How many can read at the same time on SQLite.
+    pub readers: usize,
+    /// How many connections there are to PostgreSQL at most.
+    pub connections: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { access: Access::default(), clock: Clock::system(), readers: 4, connections: 16 }
+    }
+}

@@ -1,0 +1,145 @@
+//! One connection to PostgreSQL, and the transaction on it.
+
+use std::collections::HashMap;
+
+use futures_util::future::{join, join_all, try_join_all};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Statement as Prepared};
+
+use super::statement::{failure, row};
+use crate::error::{LedgerError, Result};
+use crate::sql::{Row, Statement, Value};
+
+/// Where a connection stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stand {
+    /// Each statement is a transaction of its own.
+    Free,
+    /// A transaction is to begin with the next statement, in the same message to the server.
+    Due,
+    /// A transaction is open.
+    Open,
+    /// The transaction was committed.
+    Done,
+}
+
+/// A connection with its prepared statements.
+pub(crate) struct Lane {
+    client: Client,
+    prepared: HashMap<String, Prepared>,
+    pub(super) stand: Stand,
+}
+
+impl Lane {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, prepared: HashMap::new(), stand: Stand::Free }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    async fn prepare(&mut self, text: &str) -> Result<Prepared> {
+        if let Some(prepared) = self.prepared.get(text) {
+            return Ok(prepared.clone());
+        }
+        let prepared = self.client.prepare(text).await.map_err(failure)?;
+        self.prepared.insert(text.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+
+    pub(crate) async fn query(&mut self, text: &str, values: &[Value]) -> Result<Vec<Row>> {
+        let prepared = self.prepare(text).await?;
+        let values = references(values);
+        let begins = self.stand == Stand::Due;
+        let work = self.client.query(&prepared, &values);
+        let rows = if begins {
+            let (begun, rows) = join(self.client.batch_execute("BEGIN"), work).await;
+            begun.map_err(failure)?;
+            rows
+        } else {
+            work.await
+        };
+        if begins {
+            self.stand = Stand::Open;
+        }
+        rows.map_err(failure)?.iter().map(row).collect()
+    }
+
+    pub(crate) async fn execute(&mut self, text: &str, values: &[Value]) -> Result<u64> {
+        let prepared = self.prepare(text).await?;
+        self.begin().await?;
+        self.client.execute(&prepared, &references(values)).await.map_err(failure)
+    }
+
+    pub(crate) async fn queries(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
+        let prepared = self.prepare_all(statements).await?;
+        self.begin().await?;
+        let client = &self.client;
+        let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();
+        let run = prepared.iter().zip(&values).map(|(prepared, values)| client.query(prepared, values));
+        let results = try_join_all(run).await.map_err(failure)?;
+        results.iter().map(|rows| rows.iter().map(row).collect()).collect()
+    }
+
+    /// Sends everything and the commit in one go. A statement that fails turns the commit into a rollback.
+    pub(crate) async fn finish(&mut self, statements: &[Statement]) -> Result<()> {
+        let prepared = self.prepare_all(statements).await?;
+        self.begin().await?;
+        let client = &self.client;
+        let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();
+        let run = prepared.iter().zip(&values).map(|(prepared, values)| client.execute(prepared, values));
+        let work = join_all(run);
+        let (results, committed) = join(work, self.client.batch_execute("COMMIT")).await;
+        self.stand = Stand::Done;
+        for result in results {
+            result.map_err(failure)?;
+        }
+        committed.map_err(failure)
+    }
+
+    /// Ends the transaction of work that went well and did not end it itself.
+    pub(super) async fn commit(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.stand, Stand::Free) {
+            Stand::Open => self.client.batch_execute("COMMIT").await.map_err(failure),
+            Stand::Free | Stand::Due | Stand::Done => Ok(()),
+        }
+    }
+
+    /// Ends the transaction of work that failed.
+    pub(super) async fn roll_back(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.stand, Stand::Free) {
+            Stand::Open => self.client.batch_execute("ROLLBACK").await.map_err(failure),
+            Stand::Free | Stand::Due | Stand::Done => Ok(()),
+        }
+    }
+
+    async fn begin(&mut self) -> Result<()> {
+        if self.stand == Stand::Due {
+            self.client.batch_execute("BEGIN").await.map_err(failure)?;
+            self.stand = Stand::Open;
+        }
+        if self.stand == Stand::Done {
+            return Err(LedgerError::damaged("work went on behind its commit"));
+        }
+        Ok(())
+    }
+
+    async fn prepare_all(&mut self, statements: &[Statement]) -> Result<Vec<Prepared>> {
+        let mut prepared = Vec::with_capacity(statements.len());
+        for statement in statements {
+            prepared.push(self.prepare(&statement.text).await?);
+        }
+        Ok(prepared)
+    }
+
+    /// Runs statements that take no values, as migrations are.
+    pub(super) async fn script(&mut self, text: &str) -> Result<()> {
+        self.begin().await?;
+        self.client.batch_execute(text).await.map_err(failure)
+    }
+}
+
+fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}

@@ -1,0 +1,120 @@
+//! PostgreSQL: any number of processes, each with a few connections.
+//!
+//! Nothing depends on a connection staying the same between transactions, so that poolers work: no session-level
+//! locks, no settings of a session. Durability is the server's (`synchronous_commit`, on unless somebody turned it off).
+
+mod lane;
+mod open;
+mod statement;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_postgres::{Config, NoTls};
+
+use self::lane::Stand;
+use crate::error::{LedgerError, Result};
+use crate::options::{Access, Options};
+use crate::shared::Shared;
+use crate::sql::{Connection, Sql, Work};
+pub(crate) use lane::Lane;
+
+/// A PostgreSQL database, and the connections to it that nobody uses at the moment.
+pub(crate) struct Postgres {
+    config: Config,
+    access: Access,
+    idle: Mutex<Vec<Lane>>,
+    slots: Semaphore,
+    shared: Arc<Shared>,
+}
+
+impl Postgres {
+    pub(crate) async fn open(url: &str, options: &Options) -> Result<Self> {
+        let config: Config = url.parse().map_err(|_| LedgerError::BadAddress(without_secret(url)))?;
+        let pool = Self {
+            config,
+            access: options.access,
+            idle: Mutex::default(),
+            slots: Semaphore::new(options.connections.max(1)),
+            shared: Arc::new(Shared::new(options.clock.clone())),
+        };
+        let mut lane = pool.connect().await?;
+        lane.stand = Stand::Due;
+        open::migrate(&mut lane, options.access).await?;
+        lane.commit().await?;
+        pool.put_back(lane);
+        Ok(pool)
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        if self.access == Access::ReadOnly {
+            return Err(LedgerError::ReadOnly("it was opened so".to_owned()));
+        }
+        let (mut lane, _slot) = self.lane().await?;
+        // If the caller goes away in the midst of it, the lane is dropped, and the server rolls back.
+        lane.stand = Stand::Due;
+        let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
+        match result {
+            Ok(value) => {
+                lane.commit().await?;
+                self.put_back(lane);
+                Ok(value)
+            }
+            Err(error) => {
+                if lane.roll_back().await.is_ok() {
+                    self.put_back(lane);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        let (mut lane, _slot) = self.lane().await?;
+        let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
+        self.put_back(lane);
+        result
+    }
+
+    pub(crate) fn close(&self) {
+        self.slots.close();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    async fn lane(&self) -> Result<(Lane, SemaphorePermit<'_>)> {
+        let slot = self.slots.acquire().await.map_err(|_| LedgerError::Closed)?;
+        loop {
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match idle {
+                Some(lane) if lane.is_closed() => continue,
+                Some(lane) => return Ok((lane, slot)),
+                None => return Ok((self.connect().await?, slot)),
+            }
+        }
+    }
+
+    async fn connect(&self) -> Result<Lane> {
+        let (client, connection) = self.config.connect(NoTls).await.map_err(statement::failure)?;
+        // It ends when the client is dropped.
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection to postgresql ended");
+            }
+        });
+        Ok(Lane::new(client))
+    }
+
+    fn put_back(&self, lane: Lane) {
+        if !lane.is_closed() && !self.slots.is_closed() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+        }
+    }
+}
+
+// A URL may hold a password, which must not get into an error.
+fn without_secret(url: &str) -> String {
+    match (url.split_once("://"), url.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://…@{rest}"),
+        _ => url.to_owned(),
+    }
+}

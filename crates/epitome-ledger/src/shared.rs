@@ -1,0 +1,64 @@
+//! What all connections of a ledger share: the clock, and what never changes once it was read.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use epitome_core::Time;
+
+use crate::body::Dictionaries;
+use crate::model::TenantId;
+
+/// Where a ledger takes the time from.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Time + Send + Sync>);
+
+impl Clock {
+    /// The machine's clock.
+    pub fn system() -> Self {
+        Self::of(|| {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        })
+    }
+
+    /// Another clock, for those who must decide what time it is.
+    pub fn of(clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+        Self(Arc::new(clock))
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Time {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Clock({})", self.now().0)
+    }
+}
+
+/// Shared by all connections of a ledger.
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) dictionaries: Dictionaries,
+    tenants: Mutex<HashMap<TenantId, i64>>,
+}
+
+impl Shared {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, dictionaries: Dictionaries::default(), tenants: Mutex::default() }
+    }
+
+    /// The key of a tenant that was met before.
+    pub(crate) fn tenant(&self, id: TenantId) -> Option<i64> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied()
+    }
+
+    /// Remembers the key of a tenant, which must be committed: it is never forgotten.
+    pub(crate) fn remember_tenant(&self, id: TenantId, key: i64) {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner).insert(id, key);
+    }
+}

@@ -1,0 +1,106 @@
+//! Opening a SQLite file: settings, version, migrations.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::statement::failure;
+use crate::error::{LedgerError, Result};
+use crate::migrations::{self, Migration};
+
+/// Marks the file as ours: "EPIT".
+const APPLICATION: i64 = 0x4550_4954;
+
+/// How long one process waits for another that writes to the same file.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Statements kept ready on each connection.
+const STATEMENTS: usize = 128;
+
+/// Opens the connection that writes, and brings the file to the latest version.
+///
+/// Durability: every commit is an fsync of the write-ahead log (`synchronous = FULL`), so that what was acknowledged
+/// survives the loss of power, not only of the process.
+pub(crate) fn writer(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut connection = connect(path, flags)?;
+    check_owner(&connection)?;
+    let set = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;";
+    connection.execute_batch(set).map_err(failure)?;
+    migrate(&mut connection, migrations::SQLITE)?;
+    Ok(connection)
+}
+
+/// Opens a connection that only reads, on a file that has the latest version.
+pub(crate) fn reader(path: &Path) -> Result<Connection> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let set = "PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA mmap_size = 1073741824;";
+    connection.execute_batch(set).map_err(failure)?;
+    Ok(connection)
+}
+
+/// Opens a connection on a file that must not be written to, whatever its version, if that is known.
+pub(crate) fn guest(path: &Path) -> Result<Connection> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    check_owner(&connection)?;
+    let found = version(&connection)?;
+    let known = migrations::SQLITE.len() as i64;
+    match found {
+        _ if found > known => Err(LedgerError::NewerSchema { found, known }),
+        _ if found < known => Err(LedgerError::ReadOnly(format!(
+            "it has schema version {found} and must be brought to version {known} first"
+        ))),
+        _ => Ok(connection),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let connection =
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failure)?;
+    connection.busy_timeout(PATIENCE).map_err(failure)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<i64> {
+    connection.pragma_query_value(None, name, |row| row.get(0)).map_err(failure)
+}
+
+fn version(connection: &Connection) -> Result<i64> {
+    pragma(connection, "user_version")
+}
+
+// An empty file is nobody's yet.
+fn check_owner(connection: &Connection) -> Result<()> {
+    let application = pragma(connection, "application_id")?;
+    let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    match tables.map_err(failure)? {
+        _ if application == APPLICATION => Ok(()),
+        0 if application == 0 => Ok(()),
+        tables => Err(LedgerError::NotALedger(format!(
+            "it holds {tables} tables and the mark {application:#x} instead of {APPLICATION:#x}"
+        ))),
+    }
+}
+
+fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<()> {
+    let known = migrations.len() as i64;
+    let found = version(connection)?;
+    if found == known {
+        return Ok(());
+    }
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failure)?;
+    // Another process may have been faster.
+    let found = version(&transaction)?;
+    if found > known {
+        return Err(LedgerError::NewerSchema { found, known });
+    }
+    for migration in migrations.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        transaction.execute_batch(migration.sql).map_err(failure)?;
+    }
+    let mark = format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {known};");
+    transaction.execute_batch(&mark).map_err(failure)?;
+    transaction.commit().map_err(failure)
+}

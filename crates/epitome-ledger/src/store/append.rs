@@ -1,0 +1,270 @@
+//! Appending: turns with their input, replies to them. One transaction each, and only where the writer believes to stand.
+
+use epitome_core::{Time, Tokens, Usage};
+
+use super::message::{self, Place, Prepared};
+use super::session::{self, Standing};
+use super::{code, entry, tenant, turn};
+use crate::error::{LedgerError, Result};
+use crate::model::{
+    ChainHash, Completeness, Expect, NewReply, NewTurn, Receipt, Record, TenantId, TurnId, TurnKind,
+};
+use crate::sql::{Sql, Statement, values_of};
+
+/// A turn that is ready to be written.
+pub(crate) struct PreparedTurn {
+    pub(crate) id: TurnId,
+    input: Vec<Prepared>,
+    model: Option<String>,
+    estimated: Option<Tokens>,
+    time: Option<Time>,
+    reply: Option<PreparedReply>,
+}
+
+/// A reply that is ready to be written.
+pub(crate) struct PreparedReply {
+    messages: Vec<Prepared>,
+    completeness: Completeness,
+    model: Option<String>,
+    usage: Option<Usage>,
+    time: Option<Time>,
+}
+
+impl From<NewTurn> for PreparedTurn {
+    fn from(new: NewTurn) -> Self {
+        let NewTurn { id, input, model, estimated, time, reply } = new;
+        Self {
+            id,
+            input: Prepared::all(input),
+            model,
+            estimated,
+            time,
+            reply: reply.map(PreparedReply::from),
+        }
+    }
+}
+
+impl From<NewReply> for PreparedReply {
+    fn from(new: NewReply) -> Self {
+        let NewReply { messages, completeness, model, usage, time } = new;
+        Self { messages: Prepared::all(messages), completeness, model, usage, time }
+    }
+}
+
+/// Appends turns to a session.
+pub(crate) async fn turns(
+    sql: &mut Sql<'_>,
+    tenant: TenantId,
+    expect: Expect,
+    turns: Vec<PreparedTurn>,
+) -> Result<Receipt> {
+    let tenant = tenant::known_to_writer(sql, tenant).await?;
+    let standing = session::lock(sql, tenant, expect.session).await?;
+    if let Some(last) = turns.last()
+        && turn::is_recorded(sql, &standing, last.id).await?
+    {
+        return Ok(receipt(&standing));
+    }
+    standing.check(&expect)?;
+    let mut tail = Tail::of(sql, standing);
+    for turn in turns {
+        tail.turn(sql, turn)?;
+    }
+    tail.finish(sql).await
+}
+
+/// Appends the reply to the turn that a session stands on.
+pub(crate) async fn reply(
+    sql: &mut Sql<'_>,
+    tenant: TenantId,
+    expect: Expect,
+    reply: PreparedReply,
+) -> Result<Receipt> {
+    let tenant = tenant::known_to_writer(sql, tenant).await?;
+    let standing = session::lock(sql, tenant, expect.session).await?;
+    standing.check(&expect)?;
+    let due = |why| LedgerError::NoReplyDue {
+        turn: expect.head.unwrap_or_else(|| TurnId::from_uuid(uuid::Uuid::nil())),
+        why,
+    };
+    let number = standing.session.turns.checked_sub(1).filter(|number| *number >= standing.first_turn);
+    let number = number.ok_or_else(|| due("it belongs to another session"))?;
+    let head = turn::by_number(sql, standing.key, number).await?;
+    if head.kind == TurnKind::Compaction {
+        return Err(due("it is a compaction"));
+    }
+    if head.reply.is_some() {
+        return match repeats(sql, &standing, head.input_end, &reply).await? {
+            true => Ok(receipt(&standing)),
+            false => Err(due("it has one")),
+        };
+    }
+    let mut tail = Tail::of(sql, standing);
+    tail.reply(sql, number, reply)?;
+    tail.finish(sql).await
+}
+
+// Whether the reply is the one that was recorded: a writer who lost the connection asks again.
+async fn repeats(
+    sql: &mut Sql<'_>,
+    standing: &Standing,
+    input_end: u64,
+    reply: &PreparedReply,
+) -> Result<bool> {
+    let mut chain = message::chain_before(sql, standing, input_end).await?;
+    for prepared in &reply.messages {
+        chain = chain.then(&prepared.message.digest);
+    }
+    Ok(chain == standing.session.chain
+        && input_end + reply.messages.len() as u64 == standing.session.messages)
+}
+
+fn receipt(standing: &Standing) -> Receipt {
+    let session = &standing.session;
+    Receipt { head: session.head, turns: session.turns, messages: session.messages, chain: session.chain }
+}
+
+/// The end of a path that grows: counters, and the statements that will make it so.
+pub(crate) struct Tail {
+    pub(crate) standing: Standing,
+    scope: String,
+    now: Time,
+    statements: Vec<Statement>,
+}
+
+impl Tail {
+    pub(crate) fn of(sql: &Sql<'_>, standing: Standing) -> Self {
+        let scope = entry::scope(standing.tenant, standing.key, &standing.session.agent);
+        Self { standing, scope, now: sql.shared.clock.now(), statements: Vec::new() }
+    }
+
+    fn turn(&mut self, sql: &Sql<'_>, new: PreparedTurn) -> Result<()> {
+        let number = self.standing.session.turns;
+        let first = self.standing.session.messages;
+        let header = Header {
+            id: new.id,
+            kind: TurnKind::Call,
+            first,
+            model: new.model,
+            estimated: new.estimated,
+            time: new.time,
+        };
+        let before = self.standing.session.tokens_total;
+        self.header(header, first + new.input.len() as u64);
+        self.messages(sql, number, Record::Input, new.input)?;
+        let added = self.standing.session.tokens_total - before;
+        let session = &mut self.standing.session;
+        session.tokens_used = new.estimated.unwrap_or(session.tokens_used + added);
+        new.reply.map_or(Ok(()), |reply| self.reply(sql, number, reply))
+    }
+
+    /// Records a turn without its messages.
+    pub(crate) fn header(&mut self, header: Header, input_end: u64) {
+        let session = &mut self.standing.session;
+        let insert = "INSERT INTO turns (session, number, id, tenant, kind, first, input_end, model, estimated, time, \
+             nearest, compactions) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+        let values = values_of![
+            self.standing.key,
+            session.turns,
+            header.id.as_uuid(),
+            self.standing.tenant,
+            code::of_turn(header.kind),
+            header.first,
+            input_end,
+            header.model,
+            header.estimated,
+            header.time.unwrap_or(self.now),
+            self.standing.nearest,
+            session.compactions,
+        ];
+        self.statements.push(Statement::new(insert, values));
+        session.turns += 1;
+        session.head = Some(header.id);
+    }
+
+    fn reply(&mut self, sql: &Sql<'_>, number: u64, reply: PreparedReply) -> Result<()> {
+        let finish = self.standing.session.messages + reply.messages.len() as u64;
+        let record = code::of_reply(reply.completeness);
+        let insert = "INSERT INTO replies (session, turn, tenant, kind, finish, model, input, cache_read, cache_write, \
+             output, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+        let usage = reply.usage;
+        let values = values_of![
+            self.standing.key,
+            number,
+            self.standing.tenant,
+            code::of_record(record),
+            finish,
+            reply.model,
+            usage.map(|usage| usage.input),
+            usage.map(|usage| usage.cache_read),
+            usage.map(|usage| usage.cache_write),
+            usage.map(|usage| usage.output),
+            reply.time.unwrap_or(self.now),
+        ];
+        self.statements.push(Statement::new(insert, values));
+        let before = self.standing.session.tokens_total;
+        self.messages(sql, number, record, reply.messages)?;
+        let added = self.standing.session.tokens_total - before;
+        let session = &mut self.standing.session;
+        session.tokens_used = usage
+            .filter(|usage| usage.total_input() > Tokens::ZERO)
+            .map_or(session.tokens_used + added, |usage| usage.total_input() + usage.output);
+        Ok(())
+    }
+
+    fn messages(&mut self, sql: &Sql<'_>, turn: u64, record: Record, messages: Vec<Prepared>) -> Result<()> {
+        for prepared in messages {
+            let session = &mut self.standing.session;
+            let chain: ChainHash = session.chain.then(&prepared.message.digest);
+            session.chain = chain;
+            session.tokens_total += prepared.message.tokens;
+            let ordinal = session.messages;
+            session.messages += 1;
+            let Standing { key, tenant, .. } = self.standing;
+            let place = Place { session: key, tenant, scope: &self.scope, turn, ordinal, record, chain };
+            self.statements.extend(message::insert(sql, prepared, &place)?);
+        }
+        Ok(())
+    }
+
+    /// Adds what must be true together with the rest, and may be searched for within the session.
+    pub(crate) fn index(&mut self, sql: &Sql<'_>, place: entry::Place, terms: &str) {
+        self.statements.extend(entry::insert(sql, place, &self.scope, terms));
+    }
+
+    pub(crate) fn push(&mut self, statement: Statement) {
+        self.statements.push(statement);
+    }
+
+    /// Writes everything, moves the head and commits.
+    pub(crate) async fn finish(mut self, sql: &mut Sql<'_>) -> Result<Receipt> {
+        let session = &self.standing.session;
+        let update = "UPDATE sessions SET head = $1, turns = $2, messages = $3, chain = $4, nearest = $5, \
+             compactions = $6, tokens_total = $7, tokens_used = $8, updated = $9 WHERE key = $10";
+        let values = values_of![
+            session.head.as_ref().map(TurnId::as_uuid),
+            session.turns,
+            session.messages,
+            session.chain.as_bytes(),
+            self.standing.nearest,
+            session.compactions,
+            session.tokens_total,
+            session.tokens_used,
+            self.now,
+            self.standing.key,
+        ];
+        self.statements.push(Statement::new(update, values));
+        sql.finish(&self.statements).await?;
+        Ok(receipt(&self.standing))
+    }
+}
+
+/// What a turn is, beside its messages.
+pub(crate) struct Header {
+    pub(crate) id: TurnId,
+    pub(crate) kind: TurnKind,
+    pub(crate) first: u64,
+    pub(crate) model: Option<String>,
+    pub(crate) estimated: Option<Tokens>,
+    pub(crate) time: Option<Time>,
+}

@@ -1,0 +1,84 @@
+//! Entries: what can be searched for, written in the transaction of what it points at.
+
+use std::collections::BTreeSet;
+
+use crate::sql::{Sql, Statement, values_of};
+
+/// What an entry points at.
+pub(crate) struct Place {
+    session: Option<i64>,
+    kind: i64,
+    place: u64,
+}
+
+pub(crate) const MESSAGE: i64 = 0;
+pub(crate) const SUMMARY: i64 = 1;
+pub(crate) const EVENT: i64 = 2;
+
+impl Place {
+    pub(crate) fn message(session: i64, ordinal: u64) -> Self {
+        Self { session: Some(session), kind: MESSAGE, place: ordinal }
+    }
+
+    pub(crate) fn summary(session: i64, turn: u64) -> Self {
+        Self { session: Some(session), kind: SUMMARY, place: turn }
+    }
+
+    pub(crate) fn event(key: u64) -> Self {
+        Self { session: None, kind: EVENT, place: key }
+    }
+}
+
+/// The term that all entries of a tenant have. No word contains a colon.
+pub(crate) fn tenant_term(tenant: i64) -> String {
+    format!("t:{tenant}")
+}
+
+/// The term that all entries of a session have.
+pub(crate) fn session_term(session: i64) -> String {
+    format!("s:{session}")
+}
+
+/// The term that all entries of a tenant's agent have: a hash, because agents may be called anything.
+pub(crate) fn agent_term(tenant: i64, agent: &str) -> String {
+    let hash = blake3::hash(format!("{tenant}:{agent}").as_bytes()).to_hex();
+    format!("a:{}", hash.as_str().get(..16).unwrap_or_default())
+}
+
+/// The terms of everything in a session, so that a search within it need not look at what lies outside.
+pub(crate) fn scope(tenant: i64, session: i64, agent: &str) -> String {
+    format!("{} {} {}", tenant_term(tenant), session_term(session), agent_term(tenant, agent))
+}
+
+/// Terms as the index takes them.
+pub(crate) fn joined(terms: &BTreeSet<String>) -> String {
+    let mut joined = String::with_capacity(terms.iter().map(|term| term.len() + 1).sum());
+    for term in terms {
+        joined.push_str(term);
+        joined.push(' ');
+    }
+    joined
+}
+
+/// The statements that index something.
+pub(crate) fn insert(sql: &Sql<'_>, place: Place, scope: &str, terms: &str) -> Vec<Statement> {
+    let Place { session, kind, place } = place;
+    let terms = format!("{terms}{scope}");
+    sql.either(
+        vec![
+            Statement::new(
+                "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)",
+                values_of![session, kind, place],
+            ),
+            Statement::new(
+                "INSERT INTO search (rowid, terms) VALUES (last_insert_rowid(), $1)",
+                values_of![terms.as_str()],
+            ),
+        ],
+        vec![Statement::new(
+            "INSERT INTO entries (session, kind, place, terms) \
+             VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))",
+            values_of![session, kind, place, terms.as_str()],
+        )],
+    )
+}

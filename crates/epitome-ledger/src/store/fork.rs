@@ -1,0 +1,65 @@
+//! Forks: a new session that stands on a turn of another one.
+
+use epitome_core::Tokens;
+
+use super::path::Path;
+use super::session::{self, Start};
+use super::{compact, message, tenant, turn};
+use crate::error::{LedgerError, Result};
+use crate::model::{ChainHash, NewSession, Session, TenantId, TurnId};
+use crate::sql::{Sql, values_of};
+
+/// Opens a session on a turn, whatever was appended or compacted behind that turn.
+pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: NewSession) -> Result<Session> {
+    let tenant = tenant::known_to_writer(sql, tenant).await?;
+    let located = turn::by_id(sql, tenant, id).await?;
+    let turn = &located.turn;
+    let path = located.path(sql, turn.end).await?;
+    let chain = match turn.end.checked_sub(1) {
+        Some(last) => message::chain_at(sql, path.owner_of_message(last)?, last).await?,
+        None => ChainHash::ROOT,
+    };
+    let tokens_total = total(sql, &path).await?;
+    let tokens_used = match turn.nearest {
+        Some(nearest) if nearest == turn.number => {
+            compact::read(sql, path.owner_of_turn(nearest)?, nearest).await?.tokens_after
+        }
+        _ => used(turn).unwrap_or(tokens_total),
+    };
+    let start = Start {
+        parent: Some(located.session),
+        turn: Some(id),
+        first_turn: turn.number + 1,
+        first_message: turn.end,
+        chain,
+        nearest: turn.nearest,
+        compactions: turn.compactions,
+        tokens_total,
+        tokens_used,
+    };
+    let key = session::insert(sql, tenant, &new, &start).await?;
+    for statement in path.stored(key) {
+        sql.execute(&statement.text, &statement.values).await?;
+    }
+    Ok(session::by_id(sql, tenant, new.id).await?.session)
+}
+
+fn used(turn: &crate::model::Turn) -> Option<Tokens> {
+    let usage = turn.reply.as_ref().and_then(|reply| reply.usage);
+    usage
+        .map(|usage| usage.total_input() + usage.output)
+        .filter(|used| *used > Tokens::ZERO)
+        .or(turn.estimated)
+}
+
+async fn total(sql: &mut Sql<'_>, path: &Path) -> Result<Tokens> {
+    let mut total = Tokens::ZERO;
+    let text = "SELECT CAST(COALESCE(sum(tokens), 0) AS BIGINT) FROM messages \
+         WHERE session = $1 AND ordinal >= $2 AND ordinal < $3";
+    for span in path.spans() {
+        let values = values_of![span.owner, span.messages.start, span.messages.end];
+        let row = sql.one(text, &values).await?;
+        total += Tokens(row.ok_or_else(|| LedgerError::damaged("a sum is missing"))?.count()?);
+    }
+    Ok(total)
+}

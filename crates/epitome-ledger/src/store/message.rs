@@ -1,0 +1,174 @@
+//! Messages: writing them with their bodies, and reading any stretch of a path.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use epitome_core::{ContentHash, Tokens};
+
+use super::path::Path;
+use super::{code, entry, session};
+use crate::body::{self, Dictionary, PLAIN, Packed};
+use crate::error::{LedgerError, Result};
+use crate::model::{ChainHash, NewMessage, Notation, Record, StoredMessage};
+use crate::sql::{Row, Sql, Statement, values_of};
+use crate::words;
+
+/// A message with everything about it that can be computed before anybody waits for a transaction.
+pub(crate) struct Prepared {
+    pub(crate) message: NewMessage,
+    hash: [u8; 16],
+    terms: String,
+}
+
+impl Prepared {
+    pub(crate) fn of(message: NewMessage) -> Self {
+        let hash = body::hash(&message.body);
+        let terms = entry::joined(&words::terms(&words::text_of(&message.body)));
+        Self { message, hash, terms }
+    }
+
+    pub(crate) fn all(messages: Vec<NewMessage>) -> Vec<Self> {
+        messages.into_iter().map(Self::of).collect()
+    }
+}
+
+/// Where a message goes.
+pub(crate) struct Place<'p> {
+    pub(crate) session: i64,
+    pub(crate) tenant: i64,
+    pub(crate) scope: &'p str,
+    pub(crate) turn: u64,
+    pub(crate) ordinal: u64,
+    pub(crate) record: Record,
+    pub(crate) chain: ChainHash,
+}
+
+/// The statements that record a message at its place.
+pub(crate) fn insert(sql: &Sql<'_>, prepared: Prepared, place: &Place<'_>) -> Result<Vec<Statement>> {
+    let Prepared { message, hash, terms } = prepared;
+    let insert = "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, tokens, chain, body) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT key FROM bodies WHERE tenant = $3 AND hash = $10))";
+    let values = values_of![
+        place.session,
+        place.ordinal,
+        place.tenant,
+        place.turn,
+        code::of_role(message.role)?,
+        code::of_record(place.record),
+        i64::from(message.notation.0),
+        message.tokens,
+        place.chain.as_bytes(),
+        hash.as_slice(),
+    ];
+    let digest = Some(message.digest).filter(|digest| *digest != ContentHash::of(&message.body));
+    let mut statements =
+        vec![insert_body(place.tenant, hash, digest, message.body), Statement::new(insert, values)];
+    statements.extend(entry::insert(
+        sql,
+        entry::Place::message(place.session, place.ordinal),
+        place.scope,
+        &terms,
+    ));
+    Ok(statements)
+}
+
+/// The statement that stores a body, unless the tenant has it.
+pub(crate) fn insert_body(
+    tenant: i64,
+    hash: [u8; 16],
+    digest: Option<ContentHash>,
+    body: Vec<u8>,
+) -> Statement {
+    let insert = "INSERT INTO bodies (tenant, hash, digest, size, packing, bytes) VALUES ($1, $2, $3, $4, 0, $5) \
+         ON CONFLICT (tenant, hash) DO NOTHING";
+    let digest = digest.as_ref().map(|digest| digest.as_bytes().as_slice());
+    Statement::new(insert, values_of![tenant, hash.as_slice(), digest, body.len(), body])
+}
+
+/// The messages of a stretch of a path.
+pub(crate) async fn read(
+    sql: &mut Sql<'_>,
+    path: &Path,
+    ranges: &[Range<u64>],
+) -> Result<Vec<StoredMessage>> {
+    let text = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.packing, b.bytes \
+         FROM messages m JOIN bodies b ON b.key = m.body \
+         WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
+    let part =
+        |(owner, part): (i64, Range<u64>)| Statement::new(text, values_of![owner, part.start, part.end]);
+    let statements: Vec<Statement> = ranges.iter().flat_map(|range| path.messages(range)).map(part).collect();
+    let expected: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+    let rows = sql.queries(&statements).await?;
+    let mut unpacker = Unpacker::default();
+    let mut messages = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    for row in rows.into_iter().flatten() {
+        messages.push(message(sql, row, &mut unpacker).await?);
+    }
+    if messages.len() as u64 != expected {
+        let found = messages.len();
+        return Err(LedgerError::damaged(format!("{found} messages were found where {expected} should be")));
+    }
+    Ok(messages)
+}
+
+async fn message(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> Result<StoredMessage> {
+    Ok(StoredMessage {
+        ordinal: row.count()?,
+        turn: row.count()?,
+        role: code::role(row.int()?)?,
+        record: code::record(row.int()?)?,
+        notation: Notation(u8::try_from(row.int()?).unwrap_or_default()),
+        chain: session::chain(&row.blob()?)?,
+        tokens: Tokens(row.count()?),
+        body: unpacker.next(sql, &mut row).await?,
+    })
+}
+
+/// Reads bodies from rows that end in size, packing and bytes.
+#[derive(Default)]
+pub(crate) struct Unpacker(HashMap<i64, Arc<Dictionary>>);
+
+impl Unpacker {
+    pub(crate) async fn next(&mut self, sql: &mut Sql<'_>, row: &mut Row) -> Result<Vec<u8>> {
+        let packed = Packed { size: row.count()?, packing: row.int()?, bytes: row.blob()? };
+        if packed.packing <= PLAIN {
+            return packed.unpack(None);
+        }
+        if !self.0.contains_key(&packed.packing) {
+            let dictionary = dictionary(sql, packed.packing).await?;
+            self.0.insert(packed.packing, dictionary);
+        }
+        let dictionary = self.0.get(&packed.packing).map(Arc::as_ref);
+        packed.unpack(dictionary)
+    }
+}
+
+/// A dictionary of this database.
+pub(crate) async fn dictionary(sql: &mut Sql<'_>, key: i64) -> Result<Arc<Dictionary>> {
+    if let Some(dictionary) = sql.shared.dictionaries.get(key) {
+        return Ok(dictionary);
+    }
+    let row = sql.one("SELECT bytes FROM dictionaries WHERE key = $1", &values_of![key]).await?;
+    let bytes = row.ok_or_else(|| LedgerError::damaged(format!("dictionary {key} is missing")))?.blob()?;
+    Ok(sql.shared.dictionaries.put(key, &bytes))
+}
+
+/// The hash of a session's own path before the message of this ordinal.
+pub(crate) async fn chain_before(
+    sql: &mut Sql<'_>,
+    standing: &session::Standing,
+    ordinal: u64,
+) -> Result<ChainHash> {
+    let Some(before) = ordinal.checked_sub(1) else { return Ok(ChainHash::ROOT) };
+    let path = Path::to(sql, standing.end()).await?;
+    chain_at(sql, path.owner_of_message(before)?, before).await
+}
+
+/// The hash of the path up to a message.
+pub(crate) async fn chain_at(sql: &mut Sql<'_>, owner: i64, ordinal: u64) -> Result<ChainHash> {
+    let text = "SELECT chain FROM messages WHERE session = $1 AND ordinal = $2";
+    let row = sql.one(text, &values_of![owner, ordinal]).await?;
+    let missing = || LedgerError::damaged(format!("message {ordinal} of a path is missing"));
+    session::chain(&row.ok_or_else(missing)?.blob()?)
+}

@@ -1,0 +1,18 @@
+//! What a ledger does, written once for both databases, a file a concept.
+//!
+//! Messages and turns lie on the session that appended them, numbered along its path. A fork begins where its parent
+//! stood; the spans of its ancestors are stored with it. So any stretch of any path is a few range scans, and no read
+//! walks to the root.
+
+pub(crate) mod append;
+pub(crate) mod code;
+pub(crate) mod compact;
+pub(crate) mod entry;
+pub(crate) mod fork;
+pub(crate) mod message;
+pub(crate) mod pack;
+pub(crate) mod path;
+pub(crate) mod session;
+pub(crate) mod tenant;
+pub(crate) mod turn;
+pub(crate) mod view;

@@ -1,0 +1,235 @@
+//! Sessions: opening, finding, listing, and where one stands.
+
+use epitome_core::{Time, Tokens};
+
+use super::path::End;
+use super::tenant;
+use crate::error::{LedgerError, Result};
+use crate::model::{ChainHash, Expect, NewSession, Origin, Session, SessionId, TenantId, TurnId};
+use crate::page::{Cursor, Page, Paging};
+use crate::sql::{Row, Sql, Value, values_of};
+
+/// A session's row.
+pub(crate) struct Standing {
+    pub(crate) key: i64,
+    pub(crate) tenant: i64,
+    pub(crate) first_turn: u64,
+    pub(crate) first_message: u64,
+    pub(crate) nearest: Option<u64>,
+    pub(crate) fence: u64,
+    pub(crate) session: Session,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.key, s.tenant, s.first_turn, s.first_message, s.nearest, s.fence, s.id, s.agent, s.label, ",
+            "s.platform, s.channel, s.external, (SELECT p.id FROM sessions p WHERE p.key = s.parent), s.parent_turn, ",
+            "s.head, s.turns, s.messages, s.compactions, s.chain, s.tokens_total, s.tokens_used, s.token_limit, ",
+            "s.created, s.updated FROM sessions s WHERE ",
+            $rest
+        )
+    };
+}
+
+impl Standing {
+    fn read(mut row: Row) -> Result<Self> {
+        let row = &mut row;
+        let (key, tenant) = (row.int()?, row.int()?);
+        let (first_turn, first_message) = (row.count()?, row.count()?);
+        let (nearest, fence) = (row.maybe_count()?, row.count()?);
+        let id = SessionId::from_uuid(row.uuid()?);
+        let agent = row.text()?;
+        let [label, platform, channel, external] =
+            [row.maybe_text()?, row.maybe_text()?, row.maybe_text()?, row.maybe_text()?];
+        let (parent, parent_turn) = (row.maybe_uuid()?, row.maybe_uuid()?);
+        let origin = parent.zip(parent_turn).map(|(session, turn)| Origin {
+            session: SessionId::from_uuid(session),
+            turn: TurnId::from_uuid(turn),
+            messages: first_message,
+        });
+        let session = Session {
+            id,
+            agent,
+            label,
+            platform,
+            channel,
+            external,
+            origin,
+            head: row.maybe_uuid()?.map(TurnId::from_uuid),
+            turns: row.count()?,
+            messages: row.count()?,
+            compactions: row.count()?,
+            chain: chain(&row.blob()?)?,
+            tokens_total: Tokens(row.count()?),
+            tokens_used: Tokens(row.count()?),
+            token_limit: row.maybe_count()?.map(Tokens),
+            created: Time(row.int()?),
+            updated: Time(row.int()?),
+        };
+        Ok(Self { key, tenant, first_turn, first_message, nearest, fence, session })
+    }
+
+    /// Where its path ends.
+    pub(crate) fn end(&self) -> End {
+        End {
+            session: self.key,
+            first_turn: self.first_turn,
+            first_message: self.first_message,
+            turns: self.session.turns,
+            messages: self.session.messages,
+        }
+    }
+
+    /// Refuses a writer who stands elsewhere, or whose lease is over.
+    pub(crate) fn check(&self, expect: &Expect) -> Result<()> {
+        self.check_fence(expect)?;
+        if expect.head != self.session.head {
+            return Err(LedgerError::HeadMoved {
+                session: expect.session,
+                expected: expect.head,
+                found: self.session.head,
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_fence(&self, expect: &Expect) -> Result<()> {
+        match expect.fence {
+            Some(given) if given != self.fence => {
+                Err(LedgerError::Fenced { session: expect.session, given, current: self.fence })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn chain(bytes: &[u8]) -> Result<ChainHash> {
+    ChainHash::from_bytes(bytes).ok_or_else(|| LedgerError::damaged("a chain hash is not sixteen bytes long"))
+}
+
+/// Opens a session.
+pub(crate) async fn create(sql: &mut Sql<'_>, tenant: TenantId, new: NewSession) -> Result<Session> {
+    let tenant = tenant::ensure(sql, tenant).await?;
+    let root = Start {
+        parent: None,
+        turn: None,
+        first_turn: 0,
+        first_message: 0,
+        chain: ChainHash::ROOT,
+        nearest: None,
+        compactions: 0,
+        tokens_total: Tokens::ZERO,
+        tokens_used: Tokens::ZERO,
+    };
+    insert(sql, tenant, &new, &root).await?;
+    Ok(by_id(sql, tenant, new.id).await?.session)
+}
+
+/// Where a new session begins.
+pub(crate) struct Start {
+    pub(crate) parent: Option<i64>,
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) first_turn: u64,
+    pub(crate) first_message: u64,
+    pub(crate) chain: ChainHash,
+    pub(crate) nearest: Option<u64>,
+    pub(crate) compactions: u64,
+    pub(crate) tokens_total: Tokens,
+    pub(crate) tokens_used: Tokens,
+}
+
+/// Writes the row of a new session and returns its key.
+pub(crate) async fn insert(sql: &mut Sql<'_>, tenant: i64, new: &NewSession, start: &Start) -> Result<i64> {
+    let time = new.time.unwrap_or_else(|| sql.shared.clock.now());
+    let insert = "INSERT INTO sessions (id, tenant, agent, label, platform, channel, external, parent, parent_turn, \
+         first_turn, first_message, created, head, turns, messages, chain, nearest, compactions, tokens_total, \
+         tokens_used, token_limit, updated) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) \
+         RETURNING key";
+    let values = values_of![
+        new.id.as_uuid(),
+        tenant,
+        new.agent.as_str(),
+        new.label.as_deref(),
+        new.platform.as_deref(),
+        new.channel.as_deref(),
+        new.external.as_deref(),
+        start.parent,
+        start.turn.as_ref().map(TurnId::as_uuid),
+        start.first_turn,
+        start.first_message,
+        time,
+        start.turn.as_ref().map(TurnId::as_uuid),
+        start.first_turn,
+        start.first_message,
+        start.chain.as_bytes(),
+        start.nearest,
+        start.compactions,
+        start.tokens_total,
+        start.tokens_used,
+        new.token_limit,
+        time,
+    ];
+    let exists = |error| match error {
+        LedgerError::Exists { .. } => LedgerError::Exists {
+            what: "the session",
+            id: new.external.clone().unwrap_or_else(|| new.id.to_string()),
+        },
+        error => error,
+    };
+    let row = sql.one(insert, &values).await.map_err(exists)?;
+    row.ok_or_else(|| LedgerError::damaged("a session has no key"))?.int()
+}
+
+/// A session by its id.
+pub(crate) async fn by_id(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Result<Standing> {
+    let row = sql.one(select!("s.id = $1 AND s.tenant = $2"), &values_of![id.as_uuid(), tenant]).await?;
+    Standing::read(row.ok_or_else(|| LedgerError::no_session(id))?)
+}
+
+/// A session that nobody else can change until the transaction ends.
+pub(crate) async fn lock(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Result<Standing> {
+    let text = sql.either(
+        select!("s.id = $1 AND s.tenant = $2"),
+        select!("s.id = $1 AND s.tenant = $2 FOR UPDATE OF s"),
+    );
+    let row = sql.one(text, &values_of![id.as_uuid(), tenant]).await?;
+    Standing::read(row.ok_or_else(|| LedgerError::no_session(id))?)
+}
+
+/// A session by the name under which its agent knows it.
+pub(crate) async fn by_external(
+    sql: &mut Sql<'_>,
+    tenant: i64,
+    agent: &str,
+    external: &str,
+) -> Result<Option<Session>> {
+    let text = select!("s.tenant = $1 AND s.agent = $2 AND s.external = $3");
+    let row = sql.one(text, &values_of![tenant, agent, external]).await?;
+    Ok(row.map(Standing::read).transpose()?.map(|standing| standing.session))
+}
+
+/// Sessions of a tenant, the latest opened first.
+pub(crate) async fn list(
+    sql: &mut Sql<'_>,
+    tenant: i64,
+    agent: Option<String>,
+    paging: Paging,
+) -> Result<Page<Session>> {
+    let before = paging.after.map_or(Ok(i64::MAX), |cursor| cursor.number())?;
+    let (text, mut values): (&str, Vec<Value>) = match agent {
+        Some(agent) => (
+            select!("s.tenant = $1 AND s.key < $2 AND s.agent = $3 ORDER BY s.key DESC LIMIT $4"),
+            values_of![tenant, before, agent],
+        ),
+        None => {
+            (select!("s.tenant = $1 AND s.key < $2 ORDER BY s.key DESC LIMIT $3"), values_of![tenant, before])
+        }
+    };
+    values.push(Value::from(paging.limit + 1));
+    let rows = sql.query(text, &values).await?;
+    let standings = rows.into_iter().map(Standing::read).collect::<Result<Vec<_>>>()?;
+    Ok(Page::of(standings, paging.limit, |standing| Cursor::of(standing.key))
+        .map(|standing| standing.session))
+}

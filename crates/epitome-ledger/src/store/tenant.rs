@@ -1,0 +1,43 @@
+//! Tenants, and the short keys that stand for them on every row.
+
+use crate::error::Result;
+use crate::model::TenantId;
+use crate::sql::{Sql, values_of};
+
+/// The key of a tenant; nothing where it never wrote anything.
+pub(crate) async fn find(sql: &mut Sql<'_>, id: TenantId) -> Result<Option<i64>> {
+    if let Some(key) = sql.shared.tenant(id) {
+        return Ok(Some(key));
+    }
+    let row = sql.one("SELECT key FROM tenants WHERE id = $1", &values_of![id.as_uuid()]).await?;
+    row.map(|mut row| row.int()).transpose()
+}
+
+/// The key of a tenant that may be new.
+pub(crate) async fn ensure(sql: &mut Sql<'_>, id: TenantId) -> Result<i64> {
+    if let Some(key) = find(sql, id).await? {
+        return Ok(key);
+    }
+    let insert =
+        "INSERT INTO tenants (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING key";
+    let row = sql.one(insert, &values_of![id.as_uuid()]).await?;
+    row.ok_or_else(|| crate::LedgerError::damaged("a tenant has no key"))?.int()
+}
+
+/// The key of a tenant, for reading: one that nobody has where it never wrote anything.
+pub(crate) async fn known(sql: &mut Sql<'_>, id: TenantId) -> Result<i64> {
+    let found = find(sql, id).await?;
+    // What a reader sees is committed, so that it may be remembered; a writer's own row may yet be rolled back.
+    if let Some(key) = found {
+        sql.shared.remember_tenant(id, key);
+    }
+    Ok(found.unwrap_or(NOBODY))
+}
+
+/// The key of a tenant, for changing what it has: as [`known`], without remembering what may be rolled back.
+pub(crate) async fn known_to_writer(sql: &mut Sql<'_>, id: TenantId) -> Result<i64> {
+    Ok(find(sql, id).await?.unwrap_or(NOBODY))
+}
+
+/// The key of a tenant that does not exist.
+const NOBODY: i64 = -1;

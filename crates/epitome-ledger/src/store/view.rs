@@ -1,0 +1,49 @@
+//! Views: what the model sees at a turn, at the price of what it sees.
+
+use std::ops::Range;
+
+use epitome_core::compact::{Compaction, Segment};
+
+use super::{compact, message, turn};
+use crate::error::Result;
+use crate::model::{RecordedView, TurnId, Until};
+use crate::sql::Sql;
+
+/// What the model saw at a turn, or sees behind it.
+pub(crate) async fn at(sql: &mut Sql<'_>, tenant: i64, id: TurnId, until: Until) -> Result<RecordedView> {
+    let located = turn::by_id(sql, tenant, id).await?;
+    let length = match until {
+        Until::Input => located.turn.input_end,
+        Until::Reply => located.turn.end,
+    };
+    let path = located.path(sql, length).await?;
+    let compaction = match located.turn.nearest {
+        Some(nearest) => {
+            let owner = path.owner_of_turn(nearest)?;
+            Some(compact::read(sql, owner, nearest).await?.compaction)
+        }
+        None => None,
+    };
+    let messages = message::read(sql, &path, &shown(compaction.as_ref(), length)).await?;
+    Ok(RecordedView { turn: located.turn, compaction, messages, length })
+}
+
+/// The messages of a path that are shown, whole or pruned.
+pub(crate) fn shown(compaction: Option<&Compaction>, length: u64) -> Vec<Range<u64>> {
+    let segments = compaction.map_or(&[][..], |compaction| &compaction.segments);
+    let covered = compaction.map_or(0, |compaction| compaction.covered() as u64);
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    let visible = segments.iter().filter_map(|segment| match segment {
+        Segment::Verbatim { range } | Segment::Pruned { range, .. } => {
+            Some(range.start as u64..range.end as u64)
+        }
+        Segment::Summary { .. } | Segment::Omitted { .. } => None,
+    });
+    for range in visible.chain((covered < length).then_some(covered..length)) {
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}

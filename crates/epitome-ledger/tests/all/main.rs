@@ -1,0 +1,7 @@
+//! Integration tests of the ledger, in one binary, on real databases.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod basics;
+mod server;
+mod support;
