@@ -1,15 +1,23 @@
 //! What goes into a ledger and what comes out, as plain data.
 
 mod chain;
+mod event;
 mod id;
+mod lease;
 mod message;
+mod note;
+mod prefix;
 mod session;
 mod turn;
 mod view;
 
 pub use chain::ChainHash;
+pub use event::{Event, EventFilter, NewEvent};
 pub use id::{SessionId, TenantId, TurnId};
+pub use lease::Lease;
 pub use message::{NewMessage, Notation, Record, StoredMessage};
+pub use note::{NewNote, Note, NoteKind};
+pub use prefix::{KnownPrefix, PrefixPlace};
 pub use session::{NewSession, Origin, Session};
 pub use turn::{
     CompactionRecord, Completeness, Expect, NewCompaction, NewReply, NewTurn, Receipt, ReplyRecord, Turn,

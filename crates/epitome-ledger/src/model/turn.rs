@@ -63,6 +63,8 @@ pub struct NewReply {
     pub model: Option<String>,
     /// What the provider billed.
     pub usage: Option<Usage>,
+    /// How many tools it calls.
+    pub tool_calls: u64,
     /// When; the ledger's clock where it is not told.
     pub time: Option<Time>,
 }
@@ -152,6 +154,8 @@ pub struct ReplyRecord {
     pub model: Option<String>,
     /// What the provider billed.
     pub usage: Option<Usage>,
+    /// How many tools it calls.
+    pub tool_calls: u64,
     /// When it was recorded.
     pub time: Time,
 }

@@ -27,6 +27,7 @@ pub(crate) struct PreparedReply {
     completeness: Completeness,
     model: Option<String>,
     usage: Option<Usage>,
+    tool_calls: u64,
     time: Option<Time>,
 }
 
@@ -46,8 +47,8 @@ impl From<NewTurn> for PreparedTurn {
 
 impl From<NewReply> for PreparedReply {
     fn from(new: NewReply) -> Self {
-        let NewReply { messages, completeness, model, usage, time } = new;
-        Self { messages: Prepared::all(messages), completeness, model, usage, time }
+        let NewReply { messages, completeness, model, usage, tool_calls, time } = new;
+        Self { messages: Prepared::all(messages), completeness, model, usage, tool_calls, time }
     }
 }
 
@@ -186,7 +187,7 @@ impl Tail {
         let finish = self.standing.session.messages + reply.messages.len() as u64;
         let record = code::of_reply(reply.completeness);
         let insert = "INSERT INTO replies (session, turn, tenant, kind, finish, model, input, cache_read, cache_write, \
-             output, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+             output, tool_calls, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
         let usage = reply.usage;
         let values = values_of![
             self.standing.key,
@@ -199,6 +200,7 @@ impl Tail {
             usage.map(|usage| usage.cache_read),
             usage.map(|usage| usage.cache_write),
             usage.map(|usage| usage.output),
+            reply.tool_calls,
             reply.time.unwrap_or(self.now),
         ];
         self.statements.push(Statement::new(insert, values));

@@ -10,7 +10,13 @@ pub(crate) async fn find(sql: &mut Sql<'_>, id: TenantId) -> Result<Option<i64>>
         return Ok(Some(key));
     }
     let row = sql.one("SELECT key FROM tenants WHERE id = $1", &values_of![id.as_uuid()]).await?;
-    row.map(|mut row| row.int()).transpose()
+    let key = row.map(|mut row| row.int()).transpose()?;
+    // PostgreSQL shows only what is committed. The writer of a SQLite file sees what others wrote into the transaction that
+    // they share with it, and that may yet be rolled back.
+    if let Some(key) = key.filter(|_| sql.either(false, true)) {
+        sql.shared.remember_tenant(id, key);
+    }
+    Ok(key)
 }
 
 /// The key of a tenant that may be new.
@@ -27,7 +33,7 @@ pub(crate) async fn ensure(sql: &mut Sql<'_>, id: TenantId) -> Result<i64> {
 /// The key of a tenant, for reading: one that nobody has where it never wrote anything.
 pub(crate) async fn known(sql: &mut Sql<'_>, id: TenantId) -> Result<i64> {
     let found = find(sql, id).await?;
-    // What a reader sees is committed, so that it may be remembered; a writer's own row may yet be rolled back.
+    // What a reader sees is committed.
     if let Some(key) = found {
         sql.shared.remember_tenant(id, key);
     }

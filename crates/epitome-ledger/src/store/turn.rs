@@ -15,7 +15,7 @@ macro_rules! select {
         concat!(
             "SELECT t.session, s.first_turn, s.first_message, t.id, s.id, t.number, t.kind, t.first, t.input_end, ",
             "t.model, t.estimated, t.time, t.nearest, t.compactions, r.kind, r.finish, r.model, r.input, r.cache_read, ",
-            "r.cache_write, r.output, r.time FROM turns t JOIN sessions s ON s.key = t.session ",
+            "r.cache_write, r.output, r.tool_calls, r.time FROM turns t JOIN sessions s ON s.key = t.session ",
             "LEFT JOIN replies r ON r.session = t.session AND r.turn = t.number WHERE ",
             $rest
         )
@@ -90,8 +90,8 @@ fn reply(kind: i64, row: &mut Row) -> Result<(u64, ReplyRecord)> {
         cache_write: cache_write.unwrap_or_default(),
         output,
     });
-    let time = Time(row.int()?);
-    Ok((end, ReplyRecord { completeness: code::completeness(kind)?, model, usage, time }))
+    let (tool_calls, time) = (row.count()?, Time(row.int()?));
+    Ok((end, ReplyRecord { completeness: code::completeness(kind)?, model, usage, tool_calls, time }))
 }
 
 /// A turn by its id.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod around;
 mod basics;
+mod nexus;
 mod server;
 mod support;

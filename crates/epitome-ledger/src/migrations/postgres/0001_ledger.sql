@@ -83,6 +83,7 @@ CREATE TABLE replies (
     cache_read  BIGINT,
     cache_write BIGINT,
     output      BIGINT,
+    tool_calls  BIGINT NOT NULL,
     time        BIGINT NOT NULL,
     PRIMARY KEY (session, turn)
 );
@@ -115,7 +116,7 @@ CREATE TABLE messages (
     chain    BYTEA NOT NULL,
     PRIMARY KEY (session, ordinal)
 );
-CREATE INDEX messages_chain ON messages (tenant, chain);
+CREATE INDEX messages_chain ON messages (tenant, chain, session, ordinal);
 
 -- Each body once for a tenant. Packing 0 is as it was written, 1 zstd, others the key of the dictionary.
 CREATE TABLE bodies (

@@ -83,6 +83,7 @@ CREATE TABLE replies (
     cache_read  INTEGER,
     cache_write INTEGER,
     output      INTEGER,
+    tool_calls  INTEGER NOT NULL,
     time        INTEGER NOT NULL,
     PRIMARY KEY (session, turn)
 ) STRICT, WITHOUT ROWID;

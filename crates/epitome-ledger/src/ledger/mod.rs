@@ -1,5 +1,7 @@
 //! The ledger as its users see it: every method is one unit of work on the one database or the other.
 
+mod around;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,6 +38,7 @@ macro_rules! work {
         }
     };
 }
+use work;
 
 impl Ledger {
     /// Opens the ledger at `sqlite:PATH` or `postgres://…`, creating or migrating what is not there yet.

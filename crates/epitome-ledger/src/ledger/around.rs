@@ -1,0 +1,92 @@
+//! What stands around the turns of a session: known beginnings, notes, leases, events.
+
+use std::time::Duration;
+
+use super::{Ledger, work};
+use crate::error::Result;
+use crate::model::{
+    ChainHash, Event, EventFilter, Expect, KnownPrefix, Lease, NewEvent, NewNote, Note, SessionId, TenantId,
+    TurnId,
+};
+use crate::page::{Page, Paging};
+use crate::store::{event, lease, note, prefix, tenant};
+
+impl Ledger {
+    /// The longest beginning of a conversation that is recorded, of which these are the chain hashes of all messages.
+    pub async fn find_prefix(&self, tenant: TenantId, chains: Vec<ChainHash>) -> Result<Option<KnownPrefix>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            prefix::find(sql, tenant, &chains).await
+        }))
+        .await
+    }
+
+    /// Records a note at the head of a session: a pin, the end of one, the seal of a topic.
+    pub async fn note(&self, tenant: TenantId, expect: Expect, new: NewNote) -> Result<Note> {
+        self.write(work!(sql => note::add(sql, tenant, expect, new).await)).await
+    }
+
+    /// All notes on the path of a session, in the order in which they were made.
+    pub async fn notes(&self, tenant: TenantId, session: SessionId) -> Result<Vec<Note>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            note::list(sql, tenant, session).await
+        }))
+        .await
+    }
+
+    /// Takes the lease of a session. A holder who takes it again gets a new fence; somebody else waits until it ends.
+    pub async fn acquire_lease(
+        &self,
+        tenant: TenantId,
+        session: SessionId,
+        holder: impl Into<String>,
+        lasts: Duration,
+    ) -> Result<Lease> {
+        let holder = holder.into();
+        self.write(work!(sql => lease::acquire(sql, tenant, session, holder, lasts).await)).await
+    }
+
+    /// Makes a lease last so long from now, unless somebody else has taken it since.
+    pub async fn renew_lease(&self, tenant: TenantId, lease: Lease, lasts: Duration) -> Result<Lease> {
+        self.write(work!(sql => lease::renew(sql, tenant, lease, lasts).await)).await
+    }
+
+    /// Gives a lease back before it ends.
+    pub async fn release_lease(&self, tenant: TenantId, lease: Lease) -> Result<()> {
+        self.write(work!(sql => lease::release(sql, tenant, lease).await)).await
+    }
+
+    /// Records what happened on a channel and returns its number; what was recorded before keeps its own.
+    pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<u64> {
+        let terms = event::terms(&new.payload);
+        self.write(work!(sql => event::append(sql, tenant, new, terms).await)).await
+    }
+
+    /// Says that an event led to a turn.
+    pub async fn link_event(&self, tenant: TenantId, event: u64, turn: TurnId) -> Result<()> {
+        self.write(work!(sql => {
+            let tenant = tenant::known_to_writer(sql, tenant).await?;
+            event::link(sql, tenant, event, turn).await
+        }))
+        .await
+    }
+
+    /// What happened on the channels, the latest recorded first.
+    pub async fn events(&self, tenant: TenantId, filter: EventFilter, paging: Paging) -> Result<Page<Event>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            event::list(sql, tenant, filter, paging).await
+        }))
+        .await
+    }
+
+    /// The events that led to a turn.
+    pub async fn events_of_turn(&self, tenant: TenantId, turn: TurnId) -> Result<Vec<Event>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            event::of_turn(sql, tenant, turn).await
+        }))
+        .await
+    }
+}

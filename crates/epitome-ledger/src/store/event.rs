@@ -1,0 +1,146 @@
+//! Events of the channels outside: recorded once, linked to turns, listed, never compacted.
+
+use epitome_core::Time;
+
+use super::message::{self, Unpacker};
+use super::{entry, tenant, turn};
+use crate::body;
+use crate::error::{LedgerError, Result};
+use crate::model::{Event, EventFilter, NewEvent, TenantId, TurnId};
+use crate::page::{Cursor, Page, Paging};
+use crate::sql::{Row, Sql, Value, values_of};
+use crate::words;
+
+/// Records an event, or finds the one that was recorded before, and returns its number.
+pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent, terms: String) -> Result<u64> {
+    let tenant = tenant::ensure(sql, tenant).await?;
+    let hash = body::hash(&new.payload);
+    let body = message::insert_body(tenant, hash, None, new.payload);
+    sql.execute(&body.text, &body.values).await?;
+    let insert = "INSERT INTO events (tenant, platform, channel, external, time, body) \
+         VALUES ($1, $2, $3, $4, $5, (SELECT key FROM bodies WHERE tenant = $1 AND hash = $6)) \
+         ON CONFLICT (tenant, platform, channel, external) DO NOTHING RETURNING key";
+    let (platform, channel, external) = (new.platform.as_str(), new.channel.as_str(), new.external.as_str());
+    let values = values_of![tenant, platform, channel, external, new.time, hash.as_slice()];
+    let inserted = sql.one(insert, &values).await?.map(|mut row| row.count()).transpose()?;
+    let number = match inserted {
+        Some(number) => {
+            index(sql, tenant, number, &new.turns, &terms).await?;
+            number
+        }
+        None => find(sql, tenant, [platform, channel, external]).await?,
+    };
+    for turn in new.turns {
+        link(sql, tenant, number, turn).await?;
+    }
+    Ok(number)
+}
+
+async fn index(sql: &mut Sql<'_>, tenant: i64, number: u64, turns: &[TurnId], terms: &str) -> Result<()> {
+    let mut scope = entry::tenant_term(tenant);
+    for id in turns {
+        let session = turn::by_id(sql, tenant, *id).await?.session;
+        scope = format!("{scope} {}", entry::session_term(session));
+    }
+    for statement in entry::insert(sql, entry::Place::event(number), &scope, terms) {
+        sql.execute(&statement.text, &statement.values).await?;
+    }
+    Ok(())
+}
+
+/// The terms of a payload, computed before anybody waits for a transaction.
+pub(crate) fn terms(payload: &[u8]) -> String {
+    entry::joined(&words::terms(&words::text_of(payload)))
+}
+
+async fn find(sql: &mut Sql<'_>, tenant: i64, [platform, channel, external]: [&str; 3]) -> Result<u64> {
+    let text =
+        "SELECT key FROM events WHERE tenant = $1 AND platform = $2 AND channel = $3 AND external = $4";
+    let row = sql.one(text, &values_of![tenant, platform, channel, external]).await?;
+    row.ok_or_else(|| LedgerError::Busy("the event was purged meanwhile".to_owned()))?.count()
+}
+
+/// Says that an event led to a turn.
+pub(crate) async fn link(sql: &mut Sql<'_>, tenant: i64, number: u64, id: TurnId) -> Result<()> {
+    turn::by_id(sql, tenant, id).await?;
+    let text = "SELECT 1 FROM events WHERE key = $1 AND tenant = $2";
+    if sql.one(text, &values_of![number, tenant]).await?.is_none() {
+        return Err(LedgerError::NotFound { what: "event", id: number.to_string() });
+    }
+    let insert = "INSERT INTO event_turns (event, turn) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    sql.execute(insert, &values_of![number, id.as_uuid()]).await?;
+    Ok(())
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT e.key, e.platform, e.channel, e.external, e.time, b.size, b.packing, b.bytes ",
+            "FROM events e JOIN bodies b ON b.key = e.body WHERE ",
+            $rest
+        )
+    };
+}
+
+/// Events, the latest recorded first.
+pub(crate) async fn list(
+    sql: &mut Sql<'_>,
+    tenant: i64,
+    filter: EventFilter,
+    paging: Paging,
+) -> Result<Page<Event>> {
+    let before = paging.after.map_or(Ok(i64::MAX), |cursor| cursor.number())?;
+    let (text, mut values): (&str, Vec<Value>) = match (filter.platform, filter.channel) {
+        (None, None) => {
+            (select!("e.tenant = $1 AND e.key < $2 ORDER BY e.key DESC LIMIT $3"), values_of![tenant, before])
+        }
+        (Some(platform), None) => (
+            select!("e.tenant = $1 AND e.key < $2 AND e.platform = $3 ORDER BY e.key DESC LIMIT $4"),
+            values_of![tenant, before, platform],
+        ),
+        (None, Some(channel)) => (
+            select!("e.tenant = $1 AND e.key < $2 AND e.channel = $3 ORDER BY e.key DESC LIMIT $4"),
+            values_of![tenant, before, channel],
+        ),
+        (Some(platform), Some(channel)) => (
+            select!(
+                "e.tenant = $1 AND e.key < $2 AND e.platform = $3 AND e.channel = $4 ORDER BY e.key DESC LIMIT $5"
+            ),
+            values_of![tenant, before, platform, channel],
+        ),
+    };
+    values.push(Value::from(paging.limit + 1));
+    let rows = sql.query(text, &values).await?;
+    let events = read(sql, rows).await?;
+    Ok(Page::of(events, paging.limit, |event| Cursor::of(i64::try_from(event.number).unwrap_or(i64::MAX))))
+}
+
+/// The events that led to a turn, in the order in which they were recorded.
+pub(crate) async fn of_turn(sql: &mut Sql<'_>, tenant: i64, id: TurnId) -> Result<Vec<Event>> {
+    let text =
+        select!("e.key IN (SELECT event FROM event_turns WHERE turn = $1) AND e.tenant = $2 ORDER BY e.key");
+    let rows = sql.query(text, &values_of![id.as_uuid(), tenant]).await?;
+    read(sql, rows).await
+}
+
+/// One event by its number.
+pub(crate) async fn by_number(sql: &mut Sql<'_>, number: u64) -> Result<Option<Event>> {
+    let rows = sql.query(select!("e.key = $1"), &values_of![number]).await?;
+    Ok(read(sql, rows).await?.pop())
+}
+
+async fn read(sql: &mut Sql<'_>, rows: Vec<Row>) -> Result<Vec<Event>> {
+    let mut unpacker = Unpacker::default();
+    let mut events = Vec::with_capacity(rows.len());
+    for mut row in rows {
+        let number = row.count()?;
+        let (platform, channel, external) = (row.text()?, row.text()?, row.text()?);
+        let time = Time(row.int()?);
+        let payload = unpacker.next(sql, &mut row).await?;
+        let linked = "SELECT turn FROM event_turns WHERE event = $1 ORDER BY turn";
+        let turns = sql.query(linked, &values_of![number]).await?.into_iter();
+        let turns = turns.map(|mut row| row.uuid().map(TurnId::from_uuid)).collect::<Result<_>>()?;
+        events.push(Event { number, platform, channel, external, time, payload, turns });
+    }
+    Ok(events)
+}
