@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::{Ledger, work};
 use crate::error::Result;
 use crate::model::{
-    ChainHash, Event, EventFilter, Expect, KnownPrefix, Lease, NewEvent, NewNote, Note, SessionId, TenantId,
-    TurnId,
+    ChainHash, Event, EventFilter, Expect, Hit, KnownPrefix, Lease, NewEvent, NewNote, Note, Search,
+    SessionId, TenantId, TurnId,
 };
 use crate::page::{Page, Paging};
-use crate::store::{event, lease, note, prefix, tenant};
+use crate::store::{event, lease, note, prefix, search, tenant};
 
 impl Ledger {
     /// The longest beginning of a conversation that is recorded, of which these are the chain hashes of all messages.
@@ -86,6 +86,17 @@ impl Ledger {
         self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             event::of_turn(sql, tenant, turn).await
+        }))
+        .await
+    }
+
+    /// Searches messages, summaries and events.
+    ///
+    /// The best come in one page; the newest in any number of them. A page may be short and still have a next one.
+    pub async fn search(&self, tenant: TenantId, search: Search, paging: Paging) -> Result<Page<Hit>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            search::run(sql, tenant, search, paging).await
         }))
         .await
     }

@@ -12,6 +12,7 @@ macro_rules! migrations {
     ($($name:ident: $folder:literal;)*) => {$(
         pub(crate) const $name: &[Migration] = &[
             Migration { sql: include_str!(concat!($folder, "/0001_ledger.sql")) },
+            Migration { sql: include_str!(concat!($folder, "/0002_views.sql")) },
         ];
     )*};
 }

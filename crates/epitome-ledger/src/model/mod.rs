@@ -7,6 +7,7 @@ mod lease;
 mod message;
 mod note;
 mod prefix;
+mod search;
 mod session;
 mod turn;
 mod view;
@@ -18,6 +19,7 @@ pub use lease::Lease;
 pub use message::{NewMessage, Notation, Record, StoredMessage};
 pub use note::{NewNote, Note, NoteKind};
 pub use prefix::{KnownPrefix, PrefixPlace};
+pub use search::{Found, Hit, Order, Scope, Search, Snippet};
 pub use session::{NewSession, Origin, Session};
 pub use turn::{
     CompactionRecord, Completeness, Expect, NewCompaction, NewReply, NewTurn, Receipt, ReplyRecord, Turn,

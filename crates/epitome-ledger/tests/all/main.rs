@@ -5,5 +5,7 @@
 mod around;
 mod basics;
 mod nexus;
+mod search;
+mod seed_views;
 mod server;
 mod support;

@@ -1,0 +1,215 @@
+//! Searching: the newest that hold everything asked for, or the best of a bounded number of candidates.
+//!
+//! Ranking all that hold a common word would take seconds in a large ledger. So candidates are taken from the newest end of
+//! each term's list, and ranked by what their texts say.
+
+use std::collections::HashMap;
+
+use super::hit::{self, Candidate};
+use super::path::{Path, Span};
+use super::{entry, session};
+use crate::error::Result;
+use crate::model::{Found, Hit, Order, Scope, Search};
+use crate::page::{Cursor, Page, Paging};
+use crate::sql::{Sql, values_of};
+use crate::words::{Query, Reading, Term};
+
+/// Candidates whose texts are looked at in one go.
+const BATCH: usize = 64;
+/// Candidates that are looked at for one page of a search for a phrase; the next page goes on behind them.
+const LOOKED_AT: usize = 2048;
+/// Candidates that are ranked by their texts.
+const RANKED: usize = 160;
+/// Of each term the newest so many are candidates.
+const HEAD: usize = 256;
+/// Terms of a query that are looked up one by one.
+const TERMS: usize = 32;
+
+/// A query with where to look.
+struct Asked {
+    query: Query,
+    terms: Vec<Term>,
+    scope: Vec<String>,
+    /// The path, where only what lies on it counts.
+    path: Option<Vec<Span>>,
+}
+
+pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: Paging) -> Result<Page<Hit>> {
+    let query = Query::parse(&search.query)?;
+    let terms = query.terms();
+    let (scope, path) = match search.scope {
+        Scope::Tenant => (vec![entry::tenant_term(tenant)], None),
+        Scope::Agent(agent) => (vec![entry::agent_term(tenant, &agent)], None),
+        Scope::Session(id) => {
+            let standing = session::by_id(sql, tenant, id).await?;
+            let spans = Path::to(sql, standing.end()).await?.spans().to_vec();
+            (spans.iter().map(|span| entry::session_term(span.owner)).collect(), Some(spans))
+        }
+    };
+    let asked = Asked { query, terms, scope, path };
+    match search.order {
+        Order::Newest => newest(sql, &asked, paging).await,
+        Order::Best => best(sql, &asked, paging.limit).await,
+    }
+}
+
+async fn newest(sql: &mut Sql<'_>, asked: &Asked, paging: Paging) -> Result<Page<Hit>> {
+    let mut before = paging.after.map_or(Ok(i64::MAX), |cursor| cursor.number())?;
+    let batch = if asked.query.needs_text() || asked.path.is_some() { BATCH } else { paging.limit + 1 };
+    let (mut hits, mut looked_at) = (Vec::new(), 0);
+    loop {
+        let keys = keys(sql, asked, &asked.terms, before, batch).await?;
+        looked_at += keys.len();
+        let ended = keys.len() < batch;
+        for candidate in hit::load(sql, &keys).await? {
+            before = candidate.key;
+            if !asked.on_path(&candidate) {
+                continue;
+            }
+            let reading = Reading::of(&candidate.text);
+            if reading.answers(&asked.query) {
+                let snippet = reading.snippet(&asked.query, &asked.terms);
+                hits.push((candidate.key, candidate.hit(snippet, 0.0)));
+            }
+            if hits.len() > paging.limit {
+                break;
+            }
+        }
+        if ended || hits.len() > paging.limit || looked_at >= LOOKED_AT {
+            let mut page = Page::of(hits, paging.limit, |(key, _)| Cursor::of(*key));
+            // There may be more behind what was looked at.
+            if page.next.is_none() && !ended {
+                page.next = Some(Cursor::of(before));
+            }
+            return Ok(page.map(|(_, hit)| hit));
+        }
+    }
+}
+
+impl Asked {
+    // What a parent recorded behind the fork is not on the path.
+    fn on_path(&self, candidate: &Candidate) -> bool {
+        let Some(spans) = &self.path else { return true };
+        let Some(session) = candidate.session else { return true };
+        spans.iter().any(|span| {
+            span.owner == session
+                && match candidate.found {
+                    Found::Message { ordinal, .. } => span.messages.contains(&ordinal),
+                    _ => span.turns.contains(&candidate.place),
+                }
+        })
+    }
+}
+
+// The newest entries that hold all of these terms, within the scope.
+async fn keys(
+    sql: &mut Sql<'_>,
+    asked: &Asked,
+    terms: &[Term],
+    before: i64,
+    limit: usize,
+) -> Result<Vec<i64>> {
+    let text = sql.either(
+        "SELECT rowid FROM search WHERE search MATCH $1 AND rowid < $2 ORDER BY rowid DESC LIMIT $3",
+        "SELECT key FROM entries WHERE terms @@ CAST(CAST($1 AS TEXT) AS TSQUERY) AND key < $2 \
+         ORDER BY key DESC LIMIT $3",
+    );
+    let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(&asked.scope, terms);
+    let rows = sql.query(text, &values_of![matching, before, limit]).await?;
+    rows.into_iter().map(|mut row| row.int()).collect()
+}
+
+/// How a database writes what must occur.
+struct Expression {
+    quote: char,
+    and: &'static str,
+    or: &'static str,
+    prefix: &'static str,
+}
+
+impl Expression {
+    const FTS5: Self = Self { quote: '"', and: " AND ", or: " OR ", prefix: " *" };
+    const TSQUERY: Self = Self { quote: '\'', and: " & ", or: " | ", prefix: ":*" };
+
+    // No term holds a quote or a backslash: terms are letters, digits, underscores and colons.
+    fn of(&self, scope: &[String], terms: &[Term]) -> String {
+        let quote = self.quote;
+        let scope: Vec<String> = scope.iter().map(|term| format!("{quote}{term}{quote}")).collect();
+        let terms = terms.iter().map(|term| {
+            let prefix = if term.prefix { self.prefix } else { "" };
+            format!("{quote}{}{quote}{prefix}", term.text)
+        });
+        let scope = format!("({})", scope.join(self.or));
+        terms.chain([scope]).collect::<Vec<_>>().join(self.and)
+    }
+}
+
+async fn best(sql: &mut Sql<'_>, asked: &Asked, limit: usize) -> Result<Page<Hit>> {
+    let mut chosen = keys(sql, asked, &asked.terms, i64::MAX, RANKED).await?;
+    let weights = if asked.terms.len() > 1 {
+        let (heads, weights) = heads(sql, asked).await?;
+        if chosen.len() < RANKED {
+            chosen.extend(promising(&heads, &weights, RANKED - chosen.len()));
+            chosen.sort_unstable_by(|one, other| other.cmp(one));
+            chosen.dedup();
+        }
+        weights
+    } else {
+        vec![1.0; asked.terms.len()]
+    };
+    let mut ranked: Vec<(f64, Candidate)> = Vec::new();
+    for candidate in hit::load(sql, &chosen).await? {
+        if asked.on_path(&candidate) {
+            ranked.push((score(&Reading::of(&candidate.text), asked, &weights), candidate));
+        }
+    }
+    ranked.retain(|(score, _)| *score > 0.0);
+    // Of equals the newest comes first, as the candidates do.
+    ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    ranked.truncate(limit);
+    let hit = |(score, candidate): (f64, Candidate)| {
+        let snippet = Reading::of(&candidate.text).snippet(&asked.query, &asked.terms);
+        candidate.hit(snippet, score)
+    };
+    Ok(Page { items: ranked.into_iter().map(hit).collect(), next: None })
+}
+
+// The newest entries of each term, and what a term weighs: the denser its newest entries lie, the more common it is.
+async fn heads(sql: &mut Sql<'_>, asked: &Asked) -> Result<(Vec<Vec<i64>>, Vec<f64>)> {
+    let newest = sql.one("SELECT max(key) FROM entries", &[]).await?;
+    let newest = newest.map(|mut row| row.maybe_int()).transpose()?.flatten().unwrap_or(0).max(1);
+    let (mut heads, mut weights) = (Vec::new(), Vec::new());
+    for term in asked.terms.iter().take(TERMS) {
+        let head = keys(sql, asked, std::slice::from_ref(term), i64::MAX, HEAD).await?;
+        let covered = if head.len() < HEAD { newest } else { newest - head.last().copied().unwrap_or(0) + 1 };
+        let share = (head.len() as f64 + 0.5) / (covered as f64 + 1.0);
+        weights.push((1.0 / share.clamp(1e-9, 1.0)).ln().max(0.05));
+        heads.push(head);
+    }
+    Ok((heads, weights))
+}
+
+// The entries whose terms weigh most together.
+fn promising(heads: &[Vec<i64>], weights: &[f64], most: usize) -> Vec<i64> {
+    let mut sums: HashMap<i64, f64> = HashMap::new();
+    for (head, weight) in heads.iter().zip(weights) {
+        for key in head {
+            *sums.entry(*key).or_default() += weight;
+        }
+    }
+    let mut sums: Vec<(i64, f64)> = sums.into_iter().collect();
+    sums.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
+    sums.into_iter().take(most).map(|(key, _)| key).collect()
+}
+
+// The usual measure of relevance (BM25), and more for phrases and paths that stand there as they were typed.
+fn score(reading: &Reading<'_>, asked: &Asked, weights: &[f64]) -> f64 {
+    let (counts, words) = reading.counts(&asked.terms);
+    let length = 0.25 + 0.75 * words as f64 / 200.0;
+    let parts = counts.iter().zip(weights).map(|(count, weight)| {
+        let count = f64::from(*count);
+        weight * count * 2.2 / (count + 1.2 * length)
+    });
+    let sum: f64 = parts.sum();
+    sum * (1.0 + reading.needles(&asked.query) as f64)
+}
