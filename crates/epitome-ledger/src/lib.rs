@@ -1,6 +1,7 @@
 //! The lossless record of conversations.
 
 mod body;
+mod doctor;
 mod error;
 mod ledger;
 mod migrations;

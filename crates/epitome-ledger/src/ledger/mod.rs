@@ -1,6 +1,7 @@
 //! The ledger as its users see it: every method is one unit of work on the one database or the other.
 
 mod around;
+mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::postgres::Postgres;
 use crate::sql::Work;
 use crate::sqlite::Sqlite;
 use crate::store::append::{PreparedReply, PreparedTurn};
-use crate::store::{append, compact, fork, message, pack, session, tenant, turn, view};
+use crate::store::{append, compact, fork, message, session, tenant, turn, view};
 
 /// The lossless record of conversations. Cheap to clone; all clones are one ledger.
 #[derive(Clone)]
@@ -74,6 +75,14 @@ impl Ledger {
         match &*self.0 {
             Database::Sqlite(sqlite) => sqlite.read(work).await,
             Database::Postgres(postgres) => postgres.read(work).await,
+        }
+    }
+
+    /// Reads on one state of the database, however many statements that takes.
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        match &*self.0 {
+            Database::Sqlite(sqlite) => sqlite.read(work).await,
+            Database::Postgres(postgres) => postgres.snapshot(work).await,
         }
     }
 
@@ -217,11 +226,5 @@ impl Ledger {
             compact::summarized(sql, tenant, compaction).await
         }))
         .await
-    }
-
-    /// Packs all bodies that still lie as they were written. The ledger does it by itself when it is idle.
-    pub async fn pack(&self) -> Result<()> {
-        while self.write(pack::step).await? > 0 {}
-        Ok(())
     }
 }

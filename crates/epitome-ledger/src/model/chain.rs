@@ -21,8 +21,12 @@ impl ChainHash {
     /// The hash behind one more message, of which `digest` is the hash of the canonical form.
     #[must_use]
     pub fn then(self, digest: &ContentHash) -> Self {
+        self.then_bytes(digest.as_bytes())
+    }
+
+    pub(crate) fn then_bytes(self, digest: &[u8; 32]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("epitome 2026 chain of messages");
-        hasher.update(&self.0).update(digest.as_bytes());
+        hasher.update(&self.0).update(digest);
         let mut hash = [0; Self::LENGTH];
         hasher.finalize_xof().fill(&mut hash);
         Self(hash)

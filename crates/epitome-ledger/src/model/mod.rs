@@ -1,24 +1,28 @@
 //! What goes into a ledger and what comes out, as plain data.
 
 mod chain;
+mod checkup;
 mod event;
 mod id;
 mod lease;
 mod message;
 mod note;
 mod prefix;
+mod purge;
 mod search;
 mod session;
 mod turn;
 mod view;
 
 pub use chain::ChainHash;
+pub use checkup::{Checkup, Finding};
 pub use event::{Event, EventFilter, NewEvent};
 pub use id::{SessionId, TenantId, TurnId};
 pub use lease::Lease;
 pub use message::{NewMessage, Notation, Record, StoredMessage};
 pub use note::{NewNote, Note, NoteKind};
 pub use prefix::{KnownPrefix, PrefixPlace};
+pub use purge::{Purge, Tombstone, Warrant};
 pub use search::{Found, Hit, Order, Scope, Search, Snippet};
 pub use session::{NewSession, Origin, Session};
 pub use turn::{

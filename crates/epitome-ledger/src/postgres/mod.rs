@@ -76,6 +76,17 @@ impl Postgres {
         result
     }
 
+    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        let (mut lane, _slot) = self.lane().await?;
+        lane.stand = Stand::Due;
+        lane.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
+        if lane.roll_back().await.is_ok() {
+            self.put_back(lane);
+        }
+        result
+    }
+
     pub(crate) fn close(&self) {
         self.slots.close();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();

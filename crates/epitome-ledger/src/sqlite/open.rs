@@ -26,7 +26,8 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
-    let set = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;";
+    let set = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
+         PRAGMA secure_delete = ON;";
     connection.execute_batch(set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;
     Ok(connection)

@@ -12,6 +12,7 @@ use crate::sql::{Sql, values_of};
 /// Opens a session on a turn, whatever was appended or compacted behind that turn.
 pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: NewSession) -> Result<Session> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
+    hold(sql, tenant, id).await?;
     let located = turn::by_id(sql, tenant, id).await?;
     let turn = &located.turn;
     let path = located.path(sql, turn.end).await?;
@@ -42,6 +43,19 @@ pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: New
         sql.execute(&statement.text, &statement.values).await?;
     }
     Ok(session::by_id(sql, tenant, new.id).await?.session)
+}
+
+// Keeps a purge from taking what the fork is about to stand on. A SQLite file has one writer anyway.
+async fn hold(sql: &mut Sql<'_>, tenant: i64, id: TurnId) -> Result<()> {
+    if sql.either(true, false) {
+        return Ok(());
+    }
+    let located = turn::by_id(sql, tenant, id).await?;
+    let path = located.path(sql, located.turn.end).await?;
+    for span in path.spans() {
+        sql.query("SELECT 1 FROM sessions WHERE key = $1 FOR SHARE", &values_of![span.owner]).await?;
+    }
+    Ok(())
 }
 
 fn used(turn: &crate::model::Turn) -> Option<Tokens> {

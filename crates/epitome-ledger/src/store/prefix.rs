@@ -58,7 +58,7 @@ async fn probe(sql: &mut Sql<'_>, tenant: i64, chains: &[ChainHash], lengths: &[
 }
 
 async fn places(sql: &mut Sql<'_>, tenant: i64, chain: &ChainHash) -> Result<Vec<PrefixPlace>> {
-    let text = "SELECT s.id, t.id, m.ordinal, s.messages, t.input_end, \
+    let text = "SELECT s.id, t.id, m.ordinal, CASE WHEN s.purged IS NULL THEN s.messages ELSE 0 END, t.input_end, \
          (SELECT r.finish FROM replies r WHERE r.session = m.session AND r.turn = m.turn) \
          FROM messages m JOIN sessions s ON s.key = m.session \
          JOIN turns t ON t.session = m.session AND t.number = m.turn \

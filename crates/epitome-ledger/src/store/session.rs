@@ -26,7 +26,7 @@ macro_rules! select {
             "SELECT s.key, s.tenant, s.first_turn, s.first_message, s.nearest, s.fence, s.id, s.agent, s.label, ",
             "s.platform, s.channel, s.external, (SELECT p.id FROM sessions p WHERE p.key = s.parent), s.parent_turn, ",
             "s.head, s.turns, s.messages, s.compactions, s.chain, s.tokens_total, s.tokens_used, s.token_limit, ",
-            "s.created, s.updated FROM sessions s WHERE ",
+            "s.created, s.updated FROM sessions s WHERE s.purged IS NULL AND ",
             $rest
         )
     };

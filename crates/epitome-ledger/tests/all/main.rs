@@ -9,3 +9,4 @@ mod search;
 mod seed_views;
 mod server;
 mod support;
+mod upkeep;

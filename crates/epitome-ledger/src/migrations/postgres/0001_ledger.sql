@@ -32,6 +32,8 @@ CREATE TABLE sessions (
     tokens_used  BIGINT NOT NULL,
     token_limit  BIGINT,
     updated      BIGINT NOT NULL,
+    -- When it was purged; what forks of it need is kept until they are purged, too.
+    purged       BIGINT,
     -- Who may write.
     lease_holder TEXT,
     lease_until  BIGINT,

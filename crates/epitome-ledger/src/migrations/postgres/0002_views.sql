@@ -6,7 +6,7 @@
 CREATE VIEW paths AS
 SELECT session, owner, from_turn, to_turn, from_message, to_message FROM spans
 UNION ALL
-SELECT key, key, first_turn, turns, first_message, messages FROM sessions;
+SELECT key, key, first_turn, turns, first_message, messages FROM sessions WHERE purged IS NULL;
 
 -- Nexus: the agents ledger.
 CREATE VIEW agent_sessions AS
@@ -17,7 +17,7 @@ SELECT CAST(CAST(encode(s.id, 'hex') AS UUID) AS TEXT) AS id, s.agent AS agent_i
     s.turns AS turn_count, s.compactions AS compaction_count,
     s.tokens_used AS context_tokens_used, s.token_limit AS context_token_limit,
     s.tokens_total AS total_tokens_estimated, s.created AS created_at, s.updated AS updated_at
-FROM sessions s;
+FROM sessions s WHERE s.purged IS NULL;
 
 CREATE VIEW agent_turns AS
 SELECT CAST(CAST(encode(t.id, 'hex') AS UUID) AS TEXT) AS id, CAST(CAST(encode(s.id, 'hex') AS UUID) AS TEXT) AS session_id,
@@ -68,7 +68,7 @@ SELECT CAST(CAST(encode(s.id, 'hex') AS UUID) AS TEXT) AS id, s.agent AS agent_i
     (SELECT CAST(COALESCE(jsonb_agg(jsonb_build_object('id', CAST(CAST(encode(o.id, 'hex') AS UUID) AS TEXT) || '/' || m.ordinal, 'role', CASE m.role WHEN 0 THEN 'system' WHEN 1 THEN 'developer' WHEN 2 THEN 'user' WHEN 3 THEN 'assistant' ELSE 'tool' END, 'tokens', m.tokens) ORDER BY m.ordinal), '[]') AS TEXT) FROM shown_messages m JOIN sessions o ON o.key = m.owner WHERE m.session = s.key) AS messages,
     s.turns AS turn_count, s.compactions AS compaction_count, s.tokens_total AS total_tokens_estimated,
     s.created AS created_at, s.updated AS updated_at
-FROM sessions s;
+FROM sessions s WHERE s.purged IS NULL;
 
 -- ADR 033: what a conversation shows, by tier. A topic is sealed when the compaction that tells of it was made.
 CREATE VIEW conversation_history AS

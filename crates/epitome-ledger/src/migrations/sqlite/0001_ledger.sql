@@ -32,6 +32,8 @@ CREATE TABLE sessions (
     tokens_used  INTEGER NOT NULL,
     token_limit  INTEGER,
     updated      INTEGER NOT NULL,
+    -- When it was purged; what forks of it need is kept until they are purged, too.
+    purged       INTEGER,
     -- Who may write.
     lease_holder TEXT,
     lease_until  INTEGER,

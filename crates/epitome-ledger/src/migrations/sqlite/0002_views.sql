@@ -6,7 +6,7 @@
 CREATE VIEW paths AS
 SELECT session, owner, from_turn, to_turn, from_message, to_message FROM spans
 UNION ALL
-SELECT key, key, first_turn, turns, first_message, messages FROM sessions;
+SELECT key, key, first_turn, turns, first_message, messages FROM sessions WHERE purged IS NULL;
 
 -- Nexus: the agents ledger.
 CREATE VIEW agent_sessions AS
@@ -17,7 +17,7 @@ SELECT lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' ||
     s.turns AS turn_count, s.compactions AS compaction_count,
     s.tokens_used AS context_tokens_used, s.token_limit AS context_token_limit,
     s.tokens_total AS total_tokens_estimated, s.created AS created_at, s.updated AS updated_at
-FROM sessions s;
+FROM sessions s WHERE s.purged IS NULL;
 
 CREATE VIEW agent_turns AS
 SELECT lower(substr(hex(t.id), 1, 8) || '-' || substr(hex(t.id), 9, 4) || '-' || substr(hex(t.id), 13, 4) || '-' || substr(hex(t.id), 17, 4) || '-' || substr(hex(t.id), 21)) AS id, lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' || substr(hex(s.id), 13, 4) || '-' || substr(hex(s.id), 17, 4) || '-' || substr(hex(s.id), 21)) AS session_id,
@@ -66,7 +66,7 @@ SELECT lower(substr(hex(s.id), 1, 8) || '-' || substr(hex(s.id), 9, 4) || '-' ||
     (SELECT json_group_array(json_object('id', lower(substr(hex(o.id), 1, 8) || '-' || substr(hex(o.id), 9, 4) || '-' || substr(hex(o.id), 13, 4) || '-' || substr(hex(o.id), 17, 4) || '-' || substr(hex(o.id), 21)) || '/' || m.ordinal, 'role', CASE m.role WHEN 0 THEN 'system' WHEN 1 THEN 'developer' WHEN 2 THEN 'user' WHEN 3 THEN 'assistant' ELSE 'tool' END, 'tokens', m.tokens) ORDER BY m.ordinal) FROM shown_messages m JOIN sessions o ON o.key = m.owner WHERE m.session = s.key) AS messages,
     s.turns AS turn_count, s.compactions AS compaction_count, s.tokens_total AS total_tokens_estimated,
     s.created AS created_at, s.updated AS updated_at
-FROM sessions s;
+FROM sessions s WHERE s.purged IS NULL;
 
 -- ADR 033: what a conversation shows, by tier. A topic is sealed when the compaction that tells of it was made.
 CREATE VIEW conversation_history AS

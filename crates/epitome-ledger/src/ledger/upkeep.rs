@@ -1,0 +1,32 @@
+//! What keeps a ledger small, lawful and sound: packing, purging, checking.
+
+use super::{Ledger, work};
+use crate::doctor;
+use crate::error::Result;
+use crate::model::{Checkup, Purge, TenantId, Tombstone, Warrant};
+use crate::store::{pack, purge};
+
+impl Ledger {
+    /// Packs all bodies that still lie as they were written. A ledger on SQLite does it by itself when it is idle.
+    pub async fn pack(&self) -> Result<()> {
+        while self.write(pack::step).await? > 0 {}
+        Ok(())
+    }
+
+    /// Takes sessions and events out for good, in one transaction, and leaves a tombstone that says so.
+    ///
+    /// Only the owner may ask for it. Bodies that nobody else uses go, too, and so does what can be searched for.
+    pub async fn purge(&self, tenant: TenantId, what: Purge, warrant: Warrant) -> Result<Tombstone> {
+        self.write(work!(sql => purge::run(sql, tenant, what, warrant).await)).await
+    }
+
+    /// What was purged of a tenant, the latest last.
+    pub async fn tombstones(&self, tenant: TenantId) -> Result<Vec<Tombstone>> {
+        self.read(work!(sql => purge::tombstones(sql, tenant).await)).await
+    }
+
+    /// Checks everything that always holds, of all tenants. It repairs nothing.
+    pub async fn doctor(&self) -> Result<Checkup> {
+        self.snapshot(work!(sql => doctor::check(sql).await)).await
+    }
+}

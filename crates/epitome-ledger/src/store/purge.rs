@@ -1,0 +1,223 @@
+//! Purging: one transaction that takes sessions and events out, with everything that only they have, and says so.
+
+use epitome_core::Time;
+
+use super::{entry, tenant};
+use crate::error::{LedgerError, Result};
+use crate::model::{Purge, TenantId, Tombstone, Warrant};
+use crate::sql::{Row, Sql, Value, values_of};
+
+/// Takes out what is to go.
+pub(crate) async fn run(
+    sql: &mut Sql<'_>,
+    id: TenantId,
+    purge: Purge,
+    warrant: Warrant,
+) -> Result<Tombstone> {
+    let tenant = tenant::ensure(sql, id).await?;
+    let now = sql.shared.clock.now();
+    let (scope, subject) = match purge {
+        Purge::Session(session) => ("session", session.to_string()),
+        Purge::Tenant => ("tenant", String::new()),
+        Purge::OlderThan(time) => ("older-than", time.0.to_string()),
+    };
+    let mut gone = Tombstone {
+        warrant,
+        scope: scope.to_owned(),
+        subject,
+        sessions: mark(sql, tenant, purge, now).await?,
+        turns: 0,
+        messages: 0,
+        events: 0,
+        bodies: 0,
+        bytes: 0,
+        time: now,
+    };
+    // What earlier purges kept for forks may go with the last of them.
+    let text = sql.either(
+        "SELECT key FROM sessions WHERE tenant = $1 AND purged IS NOT NULL ORDER BY key",
+        "SELECT key FROM sessions WHERE tenant = $1 AND purged IS NOT NULL ORDER BY key FOR UPDATE",
+    );
+    for mut row in sql.query(text, &values_of![tenant]).await? {
+        session(sql, row.int()?, &mut gone).await?;
+    }
+    events(sql, tenant, purge, &mut gone).await?;
+    bodies(sql, tenant, &mut gone).await?;
+    record(sql, id, &gone).await?;
+    if sql.either(true, false) {
+        // Deleted terms lie in the index until it is rewritten.
+        sql.execute("INSERT INTO search (search) VALUES ('optimize')", &[]).await?;
+    }
+    Ok(gone)
+}
+
+// Marks the sessions that are to go, so that nobody sees or writes to them any more.
+async fn mark(sql: &mut Sql<'_>, tenant: i64, purge: Purge, now: Time) -> Result<u64> {
+    let (text, mut values) = match purge {
+        Purge::Session(session) => (
+            "UPDATE sessions SET purged = $1, external = NULL WHERE tenant = $2 AND purged IS NULL AND id = $3",
+            vec![Value::from(session.as_uuid())],
+        ),
+        Purge::Tenant => (
+            "UPDATE sessions SET purged = $1, external = NULL WHERE tenant = $2 AND purged IS NULL",
+            Vec::new(),
+        ),
+        Purge::OlderThan(time) => (
+            "UPDATE sessions SET purged = $1, external = NULL WHERE tenant = $2 AND purged IS NULL AND updated < $3",
+            vec![Value::from(time)],
+        ),
+    };
+    let mut all = values_of![now, tenant];
+    all.append(&mut values);
+    let marked = sql.execute(text, &all).await?;
+    match purge {
+        Purge::Session(session) if marked == 0 => Err(LedgerError::no_session(session)),
+        _ => Ok(marked),
+    }
+}
+
+// Takes a session's own rows, but for those that living forks stand on.
+async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()> {
+    let text = "SELECT max(p.to_turn), max(p.to_message) FROM spans p JOIN sessions s ON s.key = p.session \
+         WHERE p.owner = $1 AND s.purged IS NULL";
+    let mut row = sql.one(text, &values_of![key]).await?.unwrap_or_else(|| Row::new(Vec::new()));
+    let (turns, messages) = (row.maybe_int()?, row.maybe_int()?);
+    let kept = turns.zip(messages);
+    let (from_turn, from_message) = kept.unwrap_or((0, 0));
+    index(sql, key, from_turn, from_message).await?;
+    let delete = "DELETE FROM messages WHERE session = $1 AND ordinal >= $2";
+    gone.messages += sql.execute(delete, &values_of![key, from_message]).await?;
+    let linked =
+        "DELETE FROM event_turns WHERE turn IN (SELECT id FROM turns WHERE session = $1 AND number >= $2)";
+    for text in [
+        linked,
+        "DELETE FROM replies WHERE session = $1 AND turn >= $2",
+        "DELETE FROM compactions WHERE session = $1 AND turn >= $2",
+        // Notes made behind a turn count the turns up to it.
+        "DELETE FROM notes WHERE session = $1 AND turns > $2",
+    ] {
+        sql.execute(text, &values_of![key, from_turn]).await?;
+    }
+    let delete = "DELETE FROM turns WHERE session = $1 AND number >= $2";
+    gone.turns += sql.execute(delete, &values_of![key, from_turn]).await?;
+    match kept {
+        Some((turns, messages)) => shorten(sql, key, turns, messages).await,
+        None => {
+            sql.execute("DELETE FROM spans WHERE session = $1", &values_of![key]).await?;
+            sql.execute("DELETE FROM sessions WHERE key = $1", &values_of![key]).await?;
+            Ok(())
+        }
+    }
+}
+
+// What is kept of a session must still be true in itself.
+async fn shorten(sql: &mut Sql<'_>, key: i64, turns: i64, messages: i64) -> Result<()> {
+    let update = "UPDATE sessions SET label = NULL, platform = NULL, channel = NULL, turns = $1, messages = $2, \
+         head = (SELECT id FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
+         nearest = (SELECT nearest FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
+         compactions = (SELECT compactions FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
+         chain = COALESCE((SELECT chain FROM messages WHERE session = $3 AND ordinal = $2 - CAST(1 AS BIGINT)), chain) \
+         WHERE key = $3";
+    sql.execute(update, &values_of![turns, messages, key]).await?;
+    Ok(())
+}
+
+// Everything of a session has its term in the index, so that no second index on sessions is needed.
+async fn index(sql: &mut Sql<'_>, key: i64, from_turn: i64, from_message: i64) -> Result<()> {
+    let term = entry::session_term(key);
+    let found = sql.either(
+        "SELECT e.key FROM search s JOIN entries e ON e.key = s.rowid WHERE s.search MATCH $1 AND e.session = $2 \
+         AND e.place >= CASE e.kind WHEN 0 THEN $3 ELSE $4 END",
+        "SELECT e.key FROM entries e WHERE e.terms @@ CAST(CAST($1 AS TEXT) AS TSQUERY) AND e.session = $2 \
+         AND e.place >= CASE e.kind WHEN 0 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END",
+    );
+    let quoted = sql.either(format!("\"{term}\""), format!("'{term}'"));
+    let rows = sql.query(found, &values_of![quoted, key, from_message, from_turn]).await?;
+    for mut row in rows {
+        forget(sql, row.int()?).await?;
+    }
+    Ok(())
+}
+
+async fn forget(sql: &mut Sql<'_>, key: i64) -> Result<()> {
+    if sql.either(true, false) {
+        sql.execute("DELETE FROM search WHERE rowid = $1", &values_of![key]).await?;
+    }
+    sql.execute("DELETE FROM entries WHERE key = $1", &values_of![key]).await?;
+    Ok(())
+}
+
+async fn events(sql: &mut Sql<'_>, tenant: i64, purge: Purge, gone: &mut Tombstone) -> Result<()> {
+    let before = match purge {
+        Purge::Session(_) => return Ok(()),
+        Purge::Tenant => i64::MAX,
+        Purge::OlderThan(time) => time.0,
+    };
+    let text = "SELECT v.key, e.key FROM events v LEFT JOIN entries e ON e.kind = 2 AND e.place = v.key \
+         WHERE v.tenant = $1 AND v.time < $2";
+    for mut row in sql.query(text, &values_of![tenant, before]).await? {
+        let (event, entry) = (row.int()?, row.maybe_int()?);
+        if let Some(entry) = entry {
+            forget(sql, entry).await?;
+        }
+        sql.execute("DELETE FROM event_turns WHERE event = $1", &values_of![event]).await?;
+        gone.events += sql.execute("DELETE FROM events WHERE key = $1", &values_of![event]).await?;
+    }
+    Ok(())
+}
+
+async fn bodies(sql: &mut Sql<'_>, tenant: i64, gone: &mut Tombstone) -> Result<()> {
+    let text = sql.either(
+        "DELETE FROM bodies WHERE tenant = $1 AND key NOT IN (SELECT body FROM messages WHERE tenant = $1 \
+         UNION SELECT body FROM events WHERE tenant = $1) RETURNING size",
+        "DELETE FROM bodies b WHERE b.tenant = $1 AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.body = b.key) \
+         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.body = b.key) RETURNING b.size",
+    );
+    for mut row in sql.query(text, &values_of![tenant]).await? {
+        gone.bodies += 1;
+        gone.bytes += row.count()?;
+    }
+    Ok(())
+}
+
+async fn record(sql: &mut Sql<'_>, tenant: TenantId, gone: &Tombstone) -> Result<()> {
+    let insert = "INSERT INTO tombstones (tenant, scope, subject, sessions, turns, messages, events, bodies, bytes, \
+         actor, reason, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+    let values = values_of![
+        tenant.as_uuid(),
+        gone.scope.as_str(),
+        gone.subject.as_str(),
+        gone.sessions,
+        gone.turns,
+        gone.messages,
+        gone.events,
+        gone.bodies,
+        gone.bytes,
+        gone.warrant.actor.as_str(),
+        gone.warrant.reason.as_str(),
+        gone.time,
+    ];
+    sql.execute(insert, &values).await?;
+    Ok(())
+}
+
+/// What was purged of a tenant, the latest last.
+pub(crate) async fn tombstones(sql: &mut Sql<'_>, tenant: TenantId) -> Result<Vec<Tombstone>> {
+    let text = "SELECT actor, reason, scope, subject, sessions, turns, messages, events, bodies, bytes, time \
+         FROM tombstones WHERE tenant = $1 ORDER BY key";
+    let read = |mut row: Row| {
+        Ok(Tombstone {
+            warrant: Warrant { actor: row.text()?, reason: row.text()? },
+            scope: row.text()?,
+            subject: row.text()?,
+            sessions: row.count()?,
+            turns: row.count()?,
+            messages: row.count()?,
+            events: row.count()?,
+            bodies: row.count()?,
+            bytes: row.count()?,
+            time: Time(row.int()?),
+        })
+    };
+    sql.query(text, &values_of![tenant.as_uuid()]).await?.into_iter().map(read).collect()
+}
