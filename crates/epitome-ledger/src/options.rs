@@ -21,12 +21,20 @@ pub struct Options {
     pub clock: Clock,
     /// How many can read at the same time on SQLite.
     pub readers: usize,
+    /// How large a SQLite file may grow; writes beyond it are refused as on a full disk.
+    pub max_bytes: Option<u64>,
     /// How many connections there are to PostgreSQL at most.
     pub connections: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { access: Access::default(), clock: Clock::system(), readers: 4, connections: 16 }
+        Self {
+            access: Access::default(),
+            clock: Clock::system(),
+            readers: 4,
+            max_bytes: None,
+            connections: 16,
+        }
     }
 }

@@ -36,7 +36,8 @@ impl Sqlite {
         let shared = Arc::new(Shared::new(options.clock.clone()));
         let (writer, mut handles) = match options.access {
             Access::ReadWrite => {
-                let (writer, handle) = Writer::start(open::writer(path)?, Arc::clone(&shared))?;
+                let (writer, handle) =
+                    Writer::start(open::writer(path, options.max_bytes)?, Arc::clone(&shared))?;
                 (Some(Arc::new(writer)), vec![handle])
             }
             Access::ReadOnly => (None, Vec::new()),

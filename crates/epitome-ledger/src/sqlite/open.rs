@@ -22,7 +22,7 @@ const STATEMENTS: usize = 128;
 ///
 /// Durability: every commit is an fsync of the write-ahead log (`synchronous = FULL`), so that what was acknowledged
 /// survives the loss of power, not only of the process.
-pub(crate) fn writer(path: &Path) -> Result<Connection> {
+pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
@@ -30,6 +30,10 @@ pub(crate) fn writer(path: &Path) -> Result<Connection> {
          PRAGMA secure_delete = ON;";
     connection.execute_batch(set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;
+    if let Some(bytes) = max_bytes {
+        let pages = bytes / u64::try_from(pragma(&connection, "page_size")?).unwrap_or(4096).max(1);
+        connection.execute_batch(&format!("PRAGMA max_page_count = {pages}")).map_err(failure)?;
+    }
     Ok(connection)
 }
 

@@ -4,6 +4,8 @@
 
 mod around;
 mod basics;
+mod faults;
+mod model;
 mod nexus;
 mod search;
 mod seed_views;
