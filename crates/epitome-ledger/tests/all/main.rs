@@ -4,6 +4,8 @@
 
 mod around;
 mod basics;
+mod contention;
+mod crash;
 mod faults;
 mod model;
 mod nexus;
@@ -12,3 +14,4 @@ mod seed_views;
 mod server;
 mod support;
 mod upkeep;
+mod worker;

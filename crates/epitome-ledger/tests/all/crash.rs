@@ -1,0 +1,117 @@
+//! Killed at any moment, a ledger has everything that it acknowledged, byte for byte, and is sound.
+
+use std::collections::HashMap;
+
+use epitome_ledger::model::{SessionId, TurnId};
+use epitome_ledger::{Ledger, Paging};
+
+use crate::server::{self, Server};
+use crate::support::*;
+use crate::worker::{Worker, message, random};
+
+/// What was acknowledged of a session: the last head and the number of messages.
+type Acknowledged = HashMap<SessionId, (TurnId, u64)>;
+
+fn note(acknowledged: &mut Acknowledged, line: &str) {
+    let mut words = line.split(' ');
+    let mut word = || words.next().unwrap();
+    let session = word().parse().unwrap();
+    acknowledged.insert(session, (word().parse().unwrap(), word().parse().unwrap()));
+}
+
+/// Lets a worker write for a random while, and kills it.
+fn round(address: &str, seed: &mut u64, acknowledged: &mut Acknowledged) {
+    let mut worker = Worker::start(&format!("write {}", random(seed) >> 8), address);
+    for _ in 0..random(seed) % 24 {
+        note(acknowledged, &worker.next().expect("the worker goes on until it is killed"));
+    }
+    for _ in 0..random(seed) % 200_000 {
+        std::hint::spin_loop();
+    }
+    for line in worker.kill() {
+        note(acknowledged, &line);
+    }
+}
+
+async fn check(ledger: &Ledger, acknowledged: &Acknowledged) {
+    assert_eq!(ledger.doctor().await.unwrap().findings, []);
+    for (id, (head, messages)) in acknowledged {
+        let session = ledger.session(ME, *id).await.unwrap();
+        assert!(session.messages >= *messages, "{session:?} had {messages} messages");
+        let end = session.head.unwrap();
+        let history = ledger.history(ME, end, Paging::first(100_000)).await.unwrap().items;
+        assert!(history.iter().any(|turn| turn.id == *head), "turn {head} of session {id} is lost");
+        for stored in ledger.messages(ME, end, 0..session.messages).await.unwrap() {
+            let owner = history.iter().find(|turn| turn.number == stored.turn).unwrap().session;
+            assert_eq!(stored.body, message(owner, stored.ordinal).body);
+        }
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_on_sqlite() {
+    let mut seed = 0x5eed_1234_5678_9abc;
+    for _ in 0..10 {
+        let place = Place::sqlite();
+        let mut acknowledged = Acknowledged::new();
+        for _ in 0..20 {
+            round(&place.address, &mut seed, &mut acknowledged);
+            // Opening after a crash must not need anything that the dead process held.
+            run(async { place.open().await.close().await });
+        }
+        run(async { check(&place.open().await, &acknowledged).await });
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_on_postgres() {
+    let mut seed = 0x5eed_fedc_ba98_7654;
+    for _ in 0..3 {
+        let place = Place::postgres();
+        let mut acknowledged = Acknowledged::new();
+        for _ in 0..14 {
+            round(&place.address, &mut seed, &mut acknowledged);
+        }
+        run(async { check(&place.open().await, &acknowledged).await });
+    }
+}
+
+#[test]
+fn killed_backends_lose_and_double_nothing() {
+    let mut seed = 0x5eed_0000_1111_2222;
+    let address = server::shared();
+    let mut acknowledged = Acknowledged::new();
+    let mut worker = Worker::start("write 5", &address);
+    let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+         WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    for _ in 0..12 {
+        for _ in 0..random(&mut seed) % 30 {
+            note(&mut acknowledged, &worker.next().unwrap());
+        }
+        server::psql(&address, kill);
+    }
+    for line in worker.kill() {
+        note(&mut acknowledged, &line);
+    }
+    run(async { check(&Ledger::open(&address, Default::default()).await.unwrap(), &acknowledged).await });
+}
+
+#[test]
+fn a_server_that_dies_loses_nothing() {
+    let mut seed = 0x5eed_3333_4444_5555;
+    let mut server = Server::start();
+    let address = server.database();
+    let mut acknowledged = Acknowledged::new();
+    let mut worker = Worker::start("write 9", &address);
+    for _ in 0..4 {
+        for _ in 0..random(&mut seed) % 60 + 5 {
+            note(&mut acknowledged, &worker.next().unwrap());
+        }
+        server.kill();
+        server.restart();
+    }
+    for line in worker.kill() {
+        note(&mut acknowledged, &line);
+    }
+    run(async { check(&Ledger::open(&address, Default::default()).await.unwrap(), &acknowledged).await });
+}
