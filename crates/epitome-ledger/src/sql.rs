@@ -52,7 +52,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 
 /// The values of a statement, each turned into a [`Value`].
 macro_rules! values_of {
-    ($($value:expr),* $(,)?) => { vec![$($crate::sql::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { Vec::from([$($crate::sql::Value::from($value)),*]) };
 }
 pub(crate) use values_of;
 

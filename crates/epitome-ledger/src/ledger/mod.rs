@@ -25,7 +25,7 @@ pub struct Ledger(Arc<Database>);
 
 enum Database {
     Sqlite(Sqlite),
-    Postgres(Postgres),
+    Postgres(Box<Postgres>),
 }
 
 /// Work in a transaction, or on one state of the database, as a boxed future.
@@ -49,7 +49,7 @@ impl Ledger {
                 Database::Sqlite(Sqlite::open(Path::new(path), &options)?)
             }
             Some(("postgres" | "postgresql", _)) => {
-                Database::Postgres(Postgres::open(address, &options).await?)
+                Database::Postgres(Box::new(Postgres::open(address, &options).await?))
             }
             _ => return Err(LedgerError::BadAddress(address.to_owned())),
         };
@@ -183,7 +183,8 @@ impl Ledger {
             let tenant = tenant::known(sql, tenant).await?;
             let located = turn::by_id(sql, tenant, to).await?;
             let path = located.path(sql, located.turn.end).await?;
-            message::read(sql, &path, &[range.start..range.end.min(located.turn.end)]).await
+            let range = range.start..range.end.min(located.turn.end);
+            message::read(sql, &path, std::slice::from_ref(&range)).await
         }))
         .await
     }

@@ -1,6 +1,5 @@
 //! Messages: writing them with their bodies, and reading any stretch of a path.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -127,7 +126,7 @@ async fn message(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> Re
 
 /// Reads bodies from rows that end in size, packing and bytes.
 #[derive(Default)]
-pub(crate) struct Unpacker(HashMap<i64, Arc<Dictionary>>);
+pub(crate) struct Unpacker(Vec<(i64, Arc<Dictionary>)>);
 
 impl Unpacker {
     pub(crate) async fn next(&mut self, sql: &mut Sql<'_>, row: &mut Row) -> Result<Vec<u8>> {
@@ -135,12 +134,16 @@ impl Unpacker {
         if packed.packing <= PLAIN {
             return packed.unpack(None);
         }
-        if !self.0.contains_key(&packed.packing) {
-            let dictionary = dictionary(sql, packed.packing).await?;
-            self.0.insert(packed.packing, dictionary);
-        }
-        let dictionary = self.0.get(&packed.packing).map(Arc::as_ref);
-        packed.unpack(dictionary)
+        let known = self.0.iter().find(|(key, _)| *key == packed.packing).map(|(_, known)| Arc::clone(known));
+        let dictionary = match known {
+            Some(known) => known,
+            None => {
+                let found = dictionary(sql, packed.packing).await?;
+                self.0.push((packed.packing, Arc::clone(&found)));
+                found
+            }
+        };
+        packed.unpack(Some(&dictionary))
     }
 }
 

@@ -69,7 +69,7 @@ async fn notes_hold_for_whoever_has_their_turn(place: Place) {
     let seal = ledger.note(ME, at(more[1]), note(NoteKind::Seal, 0..6)).await.unwrap();
     assert_eq!(ledger.notes(ME, session.id).await.unwrap(), [pin.clone(), seal]);
     let fork = ledger.fork(ME, more[0], NewSession::of("agent")).await.unwrap();
-    assert_eq!(ledger.notes(ME, fork.id).await.unwrap(), [pin.clone()]);
+    assert_eq!(ledger.notes(ME, fork.id).await.unwrap(), std::slice::from_ref(&pin));
     let own = Expect { session: fork.id, head: fork.head, fence: None };
     let unpin = ledger.note(ME, own, note(NoteKind::Unpin, 0..1)).await.unwrap();
     assert_eq!(ledger.notes(ME, fork.id).await.unwrap(), [pin.clone(), unpin]);
@@ -123,7 +123,7 @@ async fn events_are_recorded_once_and_linked(place: Place) {
     let session = open_session(&ledger).await;
     let turns = talk(&ledger, &session, 0..2).await;
     let event = |number: usize| NewEvent {
-        platform: if number % 2 == 0 { "discord" } else { "imessage" }.to_owned(),
+        platform: if number.is_multiple_of(2) { "discord" } else { "imessage" }.to_owned(),
         channel: "general".to_owned(),
         external: number.to_string(),
         time: Time(number as i64),

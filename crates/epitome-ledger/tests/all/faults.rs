@@ -10,13 +10,9 @@ use crate::support::*;
 
 on_both!(a_newer_schema_is_refused, a_read_only_ledger_is_only_read, an_older_schema_is_brought_up);
 
-fn path(place: &Place) -> &str {
-    place.address.trim_start_matches("sqlite:")
-}
-
 fn change(place: &Place, sqlite: &str, postgres: &str) {
     if place.is_sqlite() {
-        rusqlite::Connection::open(path(place)).unwrap().execute_batch(sqlite).unwrap();
+        rusqlite::Connection::open(place.file()).unwrap().execute_batch(sqlite).unwrap();
     } else {
         psql(&place.address, postgres);
     }
@@ -112,23 +108,23 @@ fn a_damaged_file_says_so() {
         let session = open_session(&ledger).await;
         let turns = talk(&ledger, &session, 0..300).await;
         ledger.close().await;
-        let whole = fs::read(path(&place)).unwrap();
+        let whole = fs::read(place.file()).unwrap();
         let mut torn = whole.clone();
         // The head of the file stays, the pages behind it are noise.
         for (at, byte) in torn.iter_mut().enumerate().skip(8192) {
             *byte = (at % 251) as u8;
         }
-        fs::write(path(&place), &torn).unwrap();
+        fs::write(place.file(), &torn).unwrap();
         let error = match Ledger::open(&place.address, Options::default()).await {
             Ok(ledger) => ledger.messages(ME, turns[299], 0..600).await.unwrap_err(),
             Err(error) => error,
         };
         assert!(matches!(error, LedgerError::Damaged(_)), "{error:?}");
-        fs::write(path(&place), b"this is not a database at all, but it is long enough to be looked at")
+        fs::write(place.file(), b"this is not a database at all, but it is long enough to be looked at")
             .unwrap();
         let error = refusal(&place, Options::default()).await;
         assert!(matches!(error, LedgerError::Damaged(_)), "{error:?}");
-        assert_eq!(fs::read(path(&place)).unwrap()[..4], *b"this", "what is not ours is left alone");
+        assert_eq!(fs::read(place.file()).unwrap()[..4], *b"this", "what is not ours is left alone");
     });
 }
 

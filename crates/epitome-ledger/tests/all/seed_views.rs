@@ -14,7 +14,7 @@ fn rows(place: &Place, sql: &str) -> Vec<String> {
     if !place.is_sqlite() {
         return psql(&place.address, sql).lines().map(str::to_owned).collect();
     }
-    let connection = rusqlite::Connection::open(place.address.trim_start_matches("sqlite:")).unwrap();
+    let connection = rusqlite::Connection::open(place.file()).unwrap();
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.column_count();
     let mut rows = statement.query([]).unwrap();

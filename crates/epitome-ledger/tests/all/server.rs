@@ -165,6 +165,7 @@ fn signal(pid: u32, name: &str) {
 }
 
 // Statics are not dropped, so a guard waits for this process to end and stops the server by its process id.
+#[expect(clippy::zombie_processes, reason = "it outlives us on purpose")]
 fn stop_with_us(server: &Server) {
     let (us, it, folder) = (std::process::id(), server.child.id(), server.folder.path().display());
     let wait = format!(

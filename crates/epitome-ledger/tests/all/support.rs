@@ -30,6 +30,11 @@ impl Place {
         Self { address: server::shared(), folder: tempfile::tempdir().unwrap() }
     }
 
+    /// The file of a SQLite database.
+    pub(crate) fn file(&self) -> std::path::PathBuf {
+        self.folder.path().join("ledger.db")
+    }
+
     pub(crate) fn is_sqlite(&self) -> bool {
         self.address.starts_with("sqlite:")
     }

@@ -133,8 +133,7 @@ async fn the_doctor_finds_what_is_wrong(place: Place) {
     ledger.close().await;
     let harm = |sql: &str| {
         if place.is_sqlite() {
-            let path = place.address.trim_start_matches("sqlite:");
-            rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
+            rusqlite::Connection::open(place.file()).unwrap().execute_batch(sql).unwrap();
         } else {
             psql(&place.address, sql);
         }
