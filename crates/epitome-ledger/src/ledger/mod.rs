@@ -198,6 +198,18 @@ impl Ledger {
         .await
     }
 
+    /// What the model sees at the head of a session.
+    ///
+    /// It differs from [`Ledger::view`] of the head only where a session was forked from a turn that had no reply yet: the reply
+    /// that its owner records later is not on the fork's path.
+    pub async fn current_view(&self, tenant: TenantId, session: SessionId) -> Result<RecordedView> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            view::current(sql, tenant, session).await
+        }))
+        .await
+    }
+
     /// What is known of the compaction that a turn is.
     pub async fn compaction(&self, tenant: TenantId, turn: TurnId) -> Result<(Turn, CompactionRecord)> {
         self.read(work!(sql => {

@@ -3,7 +3,6 @@
 use epitome_core::compact::Compaction;
 
 use super::message::StoredMessage;
-use super::turn::Turn;
 
 /// How far a view goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,8 +16,6 @@ pub enum Until {
 /// What the model sees of a path: the segments of the nearest compaction, then everything after it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedView {
-    /// The turn at which it is seen.
-    pub turn: Turn,
     /// The nearest compaction; none where everything is shown as it was.
     pub compaction: Option<Compaction>,
     /// The messages that are shown, whole or pruned, by their ordinals; what is hidden is not read.

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use epitome_core::compact::{Compaction, Segment};
 
-use super::{compact, message, turn};
+use super::path::Path;
+use super::{compact, message, session, turn};
 use crate::error::Result;
-use crate::model::{RecordedView, TurnId, Until};
+use crate::model::{RecordedView, SessionId, TurnId, Until};
 use crate::sql::Sql;
 
 /// What the model saw at a turn, or sees behind it.
@@ -17,15 +18,26 @@ pub(crate) async fn at(sql: &mut Sql<'_>, tenant: i64, id: TurnId, until: Until)
         Until::Reply => located.turn.end,
     };
     let path = located.path(sql, length).await?;
-    let compaction = match located.turn.nearest {
+    read(sql, &path, located.turn.nearest, length).await
+}
+
+/// What the model sees at the head of a session.
+pub(crate) async fn current(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Result<RecordedView> {
+    let standing = session::by_id(sql, tenant, id).await?;
+    let path = Path::to(sql, standing.end()).await?;
+    read(sql, &path, standing.nearest, standing.session.messages).await
+}
+
+async fn read(sql: &mut Sql<'_>, path: &Path, nearest: Option<u64>, length: u64) -> Result<RecordedView> {
+    let compaction = match nearest {
         Some(nearest) => {
             let owner = path.owner_of_turn(nearest)?;
             Some(compact::read(sql, owner, nearest).await?.compaction)
         }
         None => None,
     };
-    let messages = message::read(sql, &path, &shown(compaction.as_ref(), length)).await?;
-    Ok(RecordedView { turn: located.turn, compaction, messages, length })
+    let messages = message::read(sql, path, &shown(compaction.as_ref(), length)).await?;
+    Ok(RecordedView { compaction, messages, length })
 }
 
 /// The messages of a path that are shown, whole or pruned.

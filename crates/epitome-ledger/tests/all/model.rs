@@ -202,8 +202,9 @@ impl Model {
         let new = NewSession::of("agent");
         let id = new.id;
         ledger.fork(self.tenant, turn.id, new).await.unwrap();
-        let parent = &self.sessions[at];
-        // A turn that has no reply yet may get one later, but not on this path.
+        // A turn is forked as it is now, also where another fork left it before it had its reply.
+        let parent = &self.sessions[turn.owner];
+        let turn = &parent.turns[number];
         let fork = Session {
             id,
             turns: parent.turns[..=number].to_vec(),
@@ -236,6 +237,7 @@ impl Model {
                 (session.turns.len() as u64, session.messages.len() as u64)
             );
             assert_eq!(found.compactions, compactions as u64);
+            self.check_current(ledger, session).await;
             let Some(head) = found.head else { continue };
             let history = ledger.history(self.tenant, head, Paging::first(1000)).await.unwrap().items;
             let expected: Vec<_> = session.turns.iter().map(|turn| (turn.id, turn.kind)).collect();
@@ -267,6 +269,15 @@ impl Model {
                 view.messages.iter().map(|message| message.body.as_slice()).collect::<Vec<_>>(),
                 shown
             );
+        }
+    }
+
+    async fn check_current(&self, ledger: &Ledger, session: &Session) {
+        let compaction = session.turns.last().and_then(|turn| turn.compaction.clone());
+        let view = ledger.current_view(self.tenant, session.id).await.unwrap();
+        assert_eq!((&view.compaction, view.length), (&compaction, session.messages.len() as u64));
+        for message in &view.messages {
+            assert_eq!(message.body, session.messages[message.ordinal as usize]);
         }
     }
 
