@@ -1,28 +1,21 @@
-//! Bodies: how the bytes of a message lie in the database.
+//! Bodies: how the bytes of messages lie in the database.
 //!
-//! They are stored as they came, so that nobody waits for a compressor, and packed later. A body is small and resembles
-//! others more than itself, so a dictionary trained on the database's own bodies does most of the work.
+//! They are stored as they came, so that nobody waits for a compressor. Later, bodies that were recorded one after the
+//! other are compressed together: neighbours resemble each other far more than any of them resembles itself.
 
-use std::collections::HashMap;
-use std::io;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
-
-use zstd::bulk::{Compressor, Decompressor};
-use zstd::dict::{DecoderDictionary, EncoderDictionary};
 
 use crate::error::{LedgerError, Result};
 
-/// As it was written.
-pub(crate) const RAW: i64 = 0;
-/// Compressed without a dictionary. All larger numbers are keys of dictionaries.
-pub(crate) const PLAIN: i64 = 1;
-
 /// How hard to compress: packing happens when nobody waits.
-const LEVEL: i32 = 12;
-/// Bodies below this are left alone: the frame would eat the gain.
-const SMALLEST: usize = 48;
-/// The most that a dictionary may have; beyond it more helps little.
-const DICTIONARY_BYTES: usize = 112 * 1024;
+const LEVEL: i32 = 10;
+
+/// Bytes of bodies in a pack: more would compress a little better, and cost more to read one body of.
+pub(crate) const PACK_BYTES: usize = 64 * 1024;
+
+/// Packs that are kept unpacked, because what is read together was recorded together.
+const KEPT: usize = 64;
 
 /// The first sixteen bytes of a body's BLAKE3 hash, by which it is stored once.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 16] {
@@ -31,80 +24,37 @@ pub(crate) fn hash(bytes: &[u8]) -> [u8; 16] {
     short
 }
 
-/// A dictionary as both directions need it.
-pub(crate) struct Dictionary {
-    encoder: EncoderDictionary<'static>,
-    decoder: DecoderDictionary<'static>,
+/// Compresses bodies that stand one behind the other.
+pub(crate) fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, LEVEL)
+        .map_err(|error| LedgerError::BadRequest(format!("bodies cannot be packed: {error}")))
 }
 
-impl Dictionary {
-    pub(crate) fn new(bytes: &[u8]) -> Self {
-        Self { encoder: EncoderDictionary::copy(bytes, LEVEL), decoder: DecoderDictionary::copy(bytes) }
-    }
-
-    /// Trains one on these bodies; nothing where they are too few or too unlike.
-    pub(crate) fn train(samples: &[Vec<u8>]) -> Option<Vec<u8>> {
-        let total: usize = samples.iter().map(Vec::len).sum();
-        let size = DICTIONARY_BYTES.min(total / 10);
-        (size >= 1024).then(|| zstd::dict::from_samples(samples, size).ok()).flatten()
-    }
+/// The bodies of a pack, one behind the other.
+pub(crate) fn unpack(bytes: &[u8], size: u64) -> Result<Vec<u8>> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let unpacked = zstd::bulk::decompress(bytes, size);
+    unpacked.map_err(|error| LedgerError::damaged(format!("a pack of bodies does not unpack: {error}")))
 }
 
-/// The dictionaries of a database, as far as they were needed.
+/// The packs that were read last.
 #[derive(Default)]
-pub(crate) struct Dictionaries(Mutex<HashMap<i64, Arc<Dictionary>>>);
+pub(crate) struct Packs(Mutex<VecDeque<(i64, Arc<Vec<u8>>)>>);
 
-impl Dictionaries {
-    pub(crate) fn get(&self, key: i64) -> Option<Arc<Dictionary>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+impl Packs {
+    pub(crate) fn get(&self, key: i64) -> Option<Arc<Vec<u8>>> {
+        let packs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        packs.iter().find(|(known, _)| *known == key).map(|(_, pack)| Arc::clone(pack))
     }
 
-    pub(crate) fn put(&self, key: i64, bytes: &[u8]) -> Arc<Dictionary> {
-        let dictionary = Arc::new(Dictionary::new(bytes));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&dictionary));
-        dictionary
+    pub(crate) fn put(&self, key: i64, pack: &Arc<Vec<u8>>) {
+        let mut packs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        packs.truncate(KEPT - 1);
+        packs.push_front((key, Arc::clone(pack)));
     }
-}
 
-/// A body as it lies in the database.
-pub(crate) struct Packed {
-    pub(crate) size: u64,
-    pub(crate) packing: i64,
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl Packed {
-    /// The body as it was written.
-    pub(crate) fn unpack(self, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
-        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let unpacked = match (self.packing, dictionary) {
-            (RAW, _) => Ok(self.bytes),
-            (PLAIN, _) => zstd::bulk::decompress(&self.bytes, size),
-            (_, Some(dictionary)) => Decompressor::with_prepared_dictionary(&dictionary.decoder)
-                .and_then(|mut decompressor| decompressor.decompress(&self.bytes, size)),
-            (key, None) => Err(io::Error::other(format!("dictionary {key} is missing"))),
-        };
-        let bytes =
-            unpacked.map_err(|error| LedgerError::damaged(format!("a body does not unpack: {error}")))?;
-        if bytes.len() != size {
-            return Err(LedgerError::damaged(format!("a body has {} bytes instead of {size}", bytes.len())));
-        }
-        Ok(bytes)
+    /// Forgets all, because some are no more.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
-}
-
-/// Packs a body; nothing where that would not make it smaller.
-pub(crate) fn pack(bytes: &[u8], dictionary: Option<(i64, &Dictionary)>) -> Option<(i64, Vec<u8>)> {
-    if bytes.len() < SMALLEST {
-        return None;
-    }
-    let (packing, packed) = match dictionary {
-        Some((key, dictionary)) => {
-            let compressor = Compressor::with_prepared_dictionary(&dictionary.encoder);
-            (key, compressor.and_then(|mut compressor| compressor.compress(bytes)))
-        }
-        None => (PLAIN, zstd::bulk::compress(bytes, LEVEL)),
-    };
-    let packed = packed.ok().filter(|packed| packed.len() < bytes.len())?;
-    Some((packing, packed))
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use epitome_core::Time;
 
-use crate::body::Dictionaries;
+use crate::body::Packs;
 use crate::model::TenantId;
 
 /// Where a ledger takes the time from.
@@ -43,13 +43,13 @@ impl fmt::Debug for Clock {
 /// Shared by all connections of a ledger.
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
-    pub(crate) dictionaries: Dictionaries,
+    pub(crate) packs: Packs,
     tenants: Mutex<HashMap<TenantId, i64>>,
 }
 
 impl Shared {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, dictionaries: Dictionaries::default(), tenants: Mutex::default() }
+        Self { clock, packs: Packs::default(), tenants: Mutex::default() }
     }
 
     /// The key of a tenant that was met before.

@@ -12,7 +12,8 @@ pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()
     let mut after = 0;
     let mut unpacker = Unpacker::default();
     loop {
-        let text = "SELECT key, hash, size, packing, bytes FROM bodies WHERE key > $1 ORDER BY key LIMIT $2";
+        let text =
+            "SELECT key, hash, size, pack, place, bytes FROM bodies WHERE key > $1 ORDER BY key LIMIT $2";
         let rows = sql.query(text, &values_of![after, BATCH]).await?;
         if rows.is_empty() {
             break;

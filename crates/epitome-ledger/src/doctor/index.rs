@@ -3,17 +3,19 @@
 use super::Checkup;
 use crate::error::Result;
 use crate::sql::{Sql, values_of};
-use crate::store::{entry, hit};
+use crate::store::{entry, hit, index};
 use crate::words;
 
 const BATCH: i64 = 256;
 
 pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
     counts(sql, checkup).await?;
+    // What waits to be indexed is checked when it is.
+    let until = if sql.either(true, false) { index::progress(sql).await?.0 } else { i64::MAX };
     let mut after = 0;
     loop {
-        let text = "SELECT key FROM entries WHERE key > $1 ORDER BY key LIMIT $2";
-        let rows = sql.query(text, &values_of![after, BATCH]).await?;
+        let text = "SELECT key FROM entries WHERE key > $1 AND key <= $2 ORDER BY key LIMIT $3";
+        let rows = sql.query(text, &values_of![after, until, BATCH]).await?;
         let keys = rows.into_iter().map(|mut row| row.int()).collect::<Result<Vec<_>>>()?;
         let Some(last) = keys.last() else { return Ok(()) };
         after = *last;
@@ -38,7 +40,8 @@ async fn counts(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
         checkup.expect("index", &format!("the number of {what} without an entry"), difference, Some(0));
     }
     if sql.either(true, false) {
-        let text = "SELECT (SELECT count(*) FROM entries) - (SELECT count(*) FROM search_docsize)";
+        let text = "SELECT (SELECT count(*) FROM entries WHERE key <= (SELECT indexed FROM progress)) \
+             - (SELECT count(*) FROM search_docsize)";
         let difference = sql.one(text, &[]).await?.map(|mut row| row.int()).transpose()?;
         checkup.expect("index", "the number of entries without terms", difference, Some(0));
     }

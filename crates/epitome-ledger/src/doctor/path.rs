@@ -190,7 +190,7 @@ async fn messages(
     turn: &Turn,
     running: &mut Running,
 ) -> Result<()> {
-    let text = "SELECT m.ordinal, m.turn, m.record, m.chain, b.digest, b.size, b.packing, b.bytes \
+    let text = "SELECT m.ordinal, m.turn, m.record, m.chain, b.digest, b.size, b.pack, b.place, b.bytes \
          FROM messages m LEFT JOIN bodies b ON b.key = m.body AND b.tenant = m.tenant \
          WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
     let rows = sql.query(text, &values_of![subject.key, turn.first, turn.end]).await?;

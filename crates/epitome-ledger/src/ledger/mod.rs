@@ -151,7 +151,7 @@ impl Ledger {
 
     /// Appends a compaction, or the undoing of one. Its segments must tile the path.
     pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
-        self.write(work!(sql => compact::append(sql, tenant, expect, new).await)).await
+        self.write(work!(sql => compact::record(sql, tenant, expect, new).await)).await
     }
 
     /// A turn.

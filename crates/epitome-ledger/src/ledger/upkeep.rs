@@ -4,13 +4,16 @@ use super::{Ledger, work};
 use crate::doctor;
 use crate::error::Result;
 use crate::model::{Checkup, Purge, TenantId, Tombstone, Warrant};
-use crate::store::{pack, purge};
+use crate::store::pack::Rest;
+use crate::store::{index, pack, purge};
 
 impl Ledger {
-    /// Packs all bodies that still lie as they were written. A ledger on SQLite does it by itself when it is idle.
+    /// Packs all bodies that still lie as they were written, and indexes what waits for it.
+    ///
+    /// A ledger on SQLite does both by itself when it is idle.
     pub async fn pack(&self) -> Result<()> {
-        while self.write(pack::step).await? > 0 {}
-        Ok(())
+        while self.write(|sql| pack::step(sql, Rest::Pack)).await? > 0 {}
+        self.write(work!(sql => index::all(sql).await)).await
     }
 
     /// Takes sessions and events out for good, in one transaction, and leaves a tombstone that says so.

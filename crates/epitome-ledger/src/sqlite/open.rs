@@ -27,7 +27,7 @@ pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> 
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
     let set = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
-         PRAGMA secure_delete = ON;";
+         PRAGMA wal_autocheckpoint = 8192;";
     connection.execute_batch(set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;
     if let Some(bytes) = max_bytes {

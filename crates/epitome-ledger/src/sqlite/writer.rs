@@ -4,6 +4,7 @@
 //! answers each only when that transaction is on the disk. Each piece of work is a savepoint: one that fails takes
 //! nothing of the others with it.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
@@ -17,7 +18,7 @@ use super::statement::failure;
 use crate::error::{LedgerError, Result};
 use crate::shared::Shared;
 use crate::sql::{self, Sql, Work};
-use crate::store;
+use crate::store::{self, pack::Rest};
 
 /// How much work may wait; more is told to come back later.
 const WAITING: usize = 4096;
@@ -30,6 +31,9 @@ const IDLE: Duration = Duration::from_secs(2);
 /// has ended.
 type Job = Box<dyn FnOnce(Result<&mut Connection>, &Shared) -> Answer + Send>;
 type Answer = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// Work of the ledger's own.
+type Upkeep = for<'c> fn(Sql<'c>) -> Pin<Box<dyn Future<Output = Result<usize>> + Send + 'c>>;
 
 pub(crate) struct Writer {
     jobs: SyncSender<Job>,
@@ -77,12 +81,14 @@ fn guarded<T>(connection: &mut Connection, shared: &Shared, work: impl Work<T>) 
 }
 
 fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>) {
-    let mut unpacked = true;
+    // After a while without work the bodies of it are packed; a database that was left unpacked is done at once.
+    let mut upkeep = true;
     loop {
         let job = match waiting.recv_timeout(IDLE) {
             Ok(job) => job,
-            Err(RecvTimeoutError::Timeout) if unpacked => {
-                unpacked = pack_some(&mut connection, shared);
+            Err(RecvTimeoutError::Timeout) if upkeep => {
+                upkeep = alone(&mut connection, shared, |sql| store::pack::step(sql, Rest::Wait)) > 0;
+                upkeep |= alone(&mut connection, shared, store::index::step) > 0;
                 continue;
             }
             Err(RecvTimeoutError::Timeout) => match waiting.recv() {
@@ -91,12 +97,27 @@ fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>) {
             },
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        unpacked = true;
+        upkeep = true;
         let jobs = std::iter::once(job).chain(waiting.try_iter().take(TOGETHER - 1));
         together(&mut connection, shared, jobs);
+        index_if_due(&mut connection, shared);
     }
     // Leaves one file behind instead of three; what fails here is done by whoever opens it next.
     let _ = connection.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
+}
+
+// The bound on what a search must look at itself.
+fn index_if_due(connection: &mut Connection, shared: &Shared) {
+    let progress = |mut sql: Sql<'_>| -> Result<(i64, i64)> {
+        at_once(Box::pin(async move { store::index::progress(&mut sql).await }))
+    };
+    let found = progress(Sql { shared, connection: sql::Connection::Sqlite(connection) });
+    if found.is_ok_and(|(indexed, last)| last - indexed >= store::index::WAITING) {
+        // The index can be made again from what it is of, so that it need not wait for the disk; the next write does.
+        let _ = connection.execute_batch("PRAGMA synchronous = NORMAL");
+        alone(connection, shared, store::index::step);
+        let _ = connection.execute_batch("PRAGMA synchronous = FULL");
+    }
 }
 
 fn together(connection: &mut Connection, shared: &Shared, jobs: impl Iterator<Item = Job>) {
@@ -123,19 +144,18 @@ fn ended() -> LedgerError {
     LedgerError::Full("the database ended the transaction that this was part of".to_owned())
 }
 
-// Whether there is more to pack.
-fn pack_some(connection: &mut Connection, shared: &Shared) -> bool {
-    let mut more = false;
+// Work of the ledger's own, in a transaction that nobody waits for; how much was done.
+fn alone(connection: &mut Connection, shared: &Shared, work: Upkeep) -> usize {
     if connection.execute_batch("BEGIN IMMEDIATE").is_err() {
-        return false;
+        return 0;
     }
     let sql = Sql { shared, connection: sql::Connection::Sqlite(connection) };
-    match at_once(store::pack::step(sql)) {
-        Ok(packed) => more = packed > 0 && commit(connection).is_ok(),
-        Err(error) => tracing::warn!(%error, "bodies could not be packed"),
-    }
+    let done = at_once(work(sql)).and_then(|done| commit(connection).map(|()| done));
     if !connection.is_autocommit() {
         let _ = connection.execute_batch("ROLLBACK");
     }
-    more
+    done.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the ledger could not be kept up");
+        0
+    })
 }

@@ -61,12 +61,13 @@ pub(crate) async fn turns(
 ) -> Result<Receipt> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, expect.session).await?;
-    if let Some(last) = turns.last()
-        && turn::is_recorded(sql, &standing, last.id).await?
-    {
-        return Ok(receipt(&standing));
+    if let Err(refusal) = standing.check(&expect) {
+        // A writer that lost the connection asks again for what was done.
+        return match turns.last() {
+            Some(last) if turn::is_recorded(sql, &standing, last.id).await? => Ok(receipt(&standing)),
+            _ => Err(refusal),
+        };
     }
-    standing.check(&expect)?;
     let mut tail = Tail::of(sql, standing);
     for turn in turns {
         tail.turn(sql, turn)?;
@@ -120,7 +121,7 @@ async fn repeats(
         && input_end + reply.messages.len() as u64 == standing.session.messages)
 }
 
-fn receipt(standing: &Standing) -> Receipt {
+pub(crate) fn receipt(standing: &Standing) -> Receipt {
     let session = &standing.session;
     Receipt { head: session.head, turns: session.turns, messages: session.messages, chain: session.chain }
 }
@@ -128,7 +129,7 @@ fn receipt(standing: &Standing) -> Receipt {
 /// The end of a path that grows: counters, and the statements that will make it so.
 pub(crate) struct Tail {
     pub(crate) standing: Standing,
-    scope: String,
+    scope: Vec<String>,
     now: Time,
     statements: Vec<Statement>,
 }
@@ -231,7 +232,7 @@ impl Tail {
 
     /// Adds what must be true together with the rest, and may be searched for within the session.
     pub(crate) fn index(&mut self, sql: &Sql<'_>, place: entry::Place, terms: &str) {
-        self.statements.extend(entry::insert(sql, place, &self.scope, terms));
+        self.statements.push(entry::insert(sql, place, &self.scope, terms));
     }
 
     pub(crate) fn push(&mut self, statement: Statement) {

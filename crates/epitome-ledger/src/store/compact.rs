@@ -4,7 +4,7 @@ use epitome_core::Tokens;
 use epitome_core::compact::{Compaction, check_tiling};
 use serde::{Deserialize, Serialize};
 
-use super::append::{Header, Tail};
+use super::append::{self, Header, Tail};
 use super::path::Path;
 use super::{entry, session, tenant, turn};
 use crate::error::{LedgerError, Result};
@@ -28,7 +28,7 @@ struct Found {
 }
 
 /// Appends a compaction to a session.
-pub(crate) async fn append(
+pub(crate) async fn record(
     sql: &mut Sql<'_>,
     tenant: TenantId,
     expect: Expect,
@@ -36,16 +36,13 @@ pub(crate) async fn append(
 ) -> Result<Receipt> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, expect.session).await?;
-    let session = &standing.session;
-    if turn::is_recorded(sql, &standing, new.id).await? {
-        return Ok(Receipt {
-            head: session.head,
-            turns: session.turns,
-            messages: session.messages,
-            chain: session.chain,
-        });
+    if let Err(refusal) = standing.check(&expect) {
+        return match turn::is_recorded(sql, &standing, new.id).await? {
+            true => Ok(append::receipt(&standing)),
+            false => Err(refusal),
+        };
     }
-    standing.check(&expect)?;
+    let session = &standing.session;
     let messages = session.messages;
     check_tiling(&new.compaction.segments, usize::try_from(messages).unwrap_or(usize::MAX))?;
     let path = Path::to(sql, standing.end()).await?;

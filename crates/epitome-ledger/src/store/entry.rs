@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::error::{LedgerError, Result};
 use crate::sql::{Sql, Statement, values_of};
 
 /// What an entry points at.
@@ -46,8 +47,21 @@ pub(crate) fn agent_term(tenant: i64, agent: &str) -> String {
 }
 
 /// The terms of everything in a session, so that a search within it need not look at what lies outside.
-pub(crate) fn scope(tenant: i64, session: i64, agent: &str) -> String {
-    format!("{} {} {}", tenant_term(tenant), session_term(session), agent_term(tenant, agent))
+pub(crate) fn scope(tenant: i64, session: i64, agent: &str) -> Vec<String> {
+    vec![tenant_term(tenant), session_term(session), agent_term(tenant, agent)]
+}
+
+/// The terms of an event: its tenant, and the sessions whose turns it led to when it was indexed.
+pub(crate) async fn event_scope(sql: &mut Sql<'_>, number: u64) -> Result<Vec<String>> {
+    let row = sql.one("SELECT tenant FROM events WHERE key = $1", &values_of![number]).await?;
+    let tenant = row.ok_or_else(|| LedgerError::damaged(format!("event {number} is missing")))?.int()?;
+    let text =
+        "SELECT DISTINCT t.session FROM event_turns e JOIN turns t ON t.id = e.turn WHERE e.event = $1";
+    let mut terms = vec![tenant_term(tenant)];
+    for mut row in sql.query(text, &values_of![number]).await? {
+        terms.push(session_term(row.int()?));
+    }
+    Ok(terms)
 }
 
 /// Terms as the index takes them.
@@ -60,25 +74,14 @@ pub(crate) fn joined(terms: &BTreeSet<String>) -> String {
     joined
 }
 
-/// The statements that index something.
-pub(crate) fn insert(sql: &Sql<'_>, place: Place, scope: &str, terms: &str) -> Vec<Statement> {
+/// The statement that makes something searchable. SQLite indexes it a little later ([`super::index`]).
+pub(crate) fn insert(sql: &Sql<'_>, place: Place, scope: &[String], terms: &str) -> Statement {
     let Place { session, kind, place } = place;
-    let terms = format!("{terms}{scope}");
-    sql.either(
-        vec![
-            Statement::new(
-                "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)",
-                values_of![session, kind, place],
-            ),
-            Statement::new(
-                "INSERT INTO search (rowid, terms) VALUES (last_insert_rowid(), $1)",
-                values_of![terms.as_str()],
-            ),
-        ],
-        vec![Statement::new(
-            "INSERT INTO entries (session, kind, place, terms) \
-             VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))",
-            values_of![session, kind, place, terms.as_str()],
-        )],
-    )
+    if sql.either(true, false) {
+        let insert = "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)";
+        return Statement::new(insert, values_of![session, kind, place]);
+    }
+    let insert = "INSERT INTO entries (session, kind, place, terms) \
+         VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))";
+    Statement::new(insert, values_of![session, kind, place, format!("{terms}{}", scope.join(" "))])
 }

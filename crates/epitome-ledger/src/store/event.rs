@@ -24,28 +24,18 @@ pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent, t
     let values = values_of![tenant, platform, channel, external, new.time, hash.as_slice()];
     let inserted = sql.one(insert, &values).await?.map(|mut row| row.count()).transpose()?;
     let number = match inserted {
-        Some(number) => {
-            index(sql, tenant, number, &new.turns, &terms).await?;
-            number
-        }
+        Some(number) => number,
         None => find(sql, tenant, [platform, channel, external]).await?,
     };
     for turn in new.turns {
         link(sql, tenant, number, turn).await?;
     }
+    if inserted.is_some() {
+        let scope = entry::event_scope(sql, number).await?;
+        let entry = entry::insert(sql, entry::Place::event(number), &scope, &terms);
+        sql.execute(&entry.text, &entry.values).await?;
+    }
     Ok(number)
-}
-
-async fn index(sql: &mut Sql<'_>, tenant: i64, number: u64, turns: &[TurnId], terms: &str) -> Result<()> {
-    let mut scope = entry::tenant_term(tenant);
-    for id in turns {
-        let session = turn::by_id(sql, tenant, *id).await?.session;
-        scope = format!("{scope} {}", entry::session_term(session));
-    }
-    for statement in entry::insert(sql, entry::Place::event(number), &scope, terms) {
-        sql.execute(&statement.text, &statement.values).await?;
-    }
-    Ok(())
 }
 
 /// The terms of a payload, computed before anybody waits for a transaction.
@@ -75,7 +65,7 @@ pub(crate) async fn link(sql: &mut Sql<'_>, tenant: i64, number: u64, id: TurnId
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT e.key, e.platform, e.channel, e.external, e.time, b.size, b.packing, b.bytes ",
+            "SELECT e.key, e.platform, e.channel, e.external, e.time, b.size, b.pack, b.place, b.bytes ",
             "FROM events e JOIN bodies b ON b.key = e.body WHERE ",
             $rest
         )

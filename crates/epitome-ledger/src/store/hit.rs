@@ -28,7 +28,7 @@ impl Candidate {
 /// The candidates of these keys, in their order; what was purged meanwhile is left out.
 pub(crate) async fn load(sql: &mut Sql<'_>, keys: &[i64]) -> Result<Vec<Candidate>> {
     let text = "SELECT e.key, e.kind, e.session, e.place, s.id, t.id, m.role, COALESCE(r.time, t.time), \
-         b.size, b.packing, b.bytes FROM entries e \
+         b.size, b.pack, b.place, b.bytes FROM entries e \
          LEFT JOIN sessions s ON s.key = e.session \
          LEFT JOIN messages m ON e.kind = 0 AND m.session = e.session AND m.ordinal = e.place \
          LEFT JOIN turns t ON t.session = e.session AND t.number = CASE e.kind WHEN 0 THEN m.turn ELSE e.place END \

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use epitome_core::{ContentHash, Tokens};
 
 use super::path::Path;
-use super::{code, entry, session};
-use crate::body::{self, Dictionary, PLAIN, Packed};
+use super::{code, entry, pack, session};
+use crate::body;
 use crate::error::{LedgerError, Result};
 use crate::model::{ChainHash, NewMessage, Notation, Record, StoredMessage};
 use crate::sql::{Row, Sql, Statement, values_of};
@@ -36,7 +36,7 @@ impl Prepared {
 pub(crate) struct Place<'p> {
     pub(crate) session: i64,
     pub(crate) tenant: i64,
-    pub(crate) scope: &'p str,
+    pub(crate) scope: &'p [String],
     pub(crate) turn: u64,
     pub(crate) ordinal: u64,
     pub(crate) record: Record,
@@ -63,7 +63,7 @@ pub(crate) fn insert(sql: &Sql<'_>, prepared: Prepared, place: &Place<'_>) -> Re
     let digest = Some(message.digest).filter(|digest| *digest != ContentHash::of(&message.body));
     let mut statements =
         vec![insert_body(place.tenant, hash, digest, message.body), Statement::new(insert, values)];
-    statements.extend(entry::insert(
+    statements.push(entry::insert(
         sql,
         entry::Place::message(place.session, place.ordinal),
         place.scope,
@@ -79,7 +79,7 @@ pub(crate) fn insert_body(
     digest: Option<ContentHash>,
     body: Vec<u8>,
 ) -> Statement {
-    let insert = "INSERT INTO bodies (tenant, hash, digest, size, packing, bytes) VALUES ($1, $2, $3, $4, 0, $5) \
+    let insert = "INSERT INTO bodies (tenant, hash, digest, size, bytes) VALUES ($1, $2, $3, $4, $5) \
          ON CONFLICT (tenant, hash) DO NOTHING";
     let digest = digest.as_ref().map(|digest| digest.as_bytes().as_slice());
     Statement::new(insert, values_of![tenant, hash.as_slice(), digest, body.len(), body])
@@ -91,7 +91,7 @@ pub(crate) async fn read(
     path: &Path,
     ranges: &[Range<u64>],
 ) -> Result<Vec<StoredMessage>> {
-    let text = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.packing, b.bytes \
+    let text = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \
          FROM messages m JOIN bodies b ON b.key = m.body \
          WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
     let part =
@@ -124,37 +124,30 @@ async fn message(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> Re
     })
 }
 
-/// Reads bodies from rows that end in size, packing and bytes.
+/// Reads bodies from rows that end in size, pack, place and bytes.
 #[derive(Default)]
-pub(crate) struct Unpacker(Vec<(i64, Arc<Dictionary>)>);
+pub(crate) struct Unpacker(Option<(i64, Arc<Vec<u8>>)>);
 
 impl Unpacker {
     pub(crate) async fn next(&mut self, sql: &mut Sql<'_>, row: &mut Row) -> Result<Vec<u8>> {
-        let packed = Packed { size: row.count()?, packing: row.int()?, bytes: row.blob()? };
-        if packed.packing <= PLAIN {
-            return packed.unpack(None);
+        let (size, pack, place, bytes) =
+            (row.count()?, row.maybe_int()?, row.maybe_count()?, row.maybe_blob()?);
+        if let Some(bytes) = bytes {
+            return Ok(bytes);
         }
-        let known = self.0.iter().find(|(key, _)| *key == packed.packing).map(|(_, known)| Arc::clone(known));
-        let dictionary = match known {
-            Some(known) => known,
-            None => {
-                let found = dictionary(sql, packed.packing).await?;
-                self.0.push((packed.packing, Arc::clone(&found)));
-                found
-            }
+        let (Some(pack), Some(place)) = (pack, place) else {
+            return Err(LedgerError::damaged("a body has neither bytes nor a place in a pack"));
         };
-        packed.unpack(Some(&dictionary))
+        // Neighbours are in the same pack.
+        let known = self.0.as_ref().filter(|(key, _)| *key == pack).map(|(_, opened)| Arc::clone(opened));
+        let opened = match known {
+            Some(opened) => opened,
+            None => pack::open(sql, pack).await?,
+        };
+        let body = pack::slice(&opened, place, size)?.to_vec();
+        self.0 = Some((pack, opened));
+        Ok(body)
     }
-}
-
-/// A dictionary of this database.
-pub(crate) async fn dictionary(sql: &mut Sql<'_>, key: i64) -> Result<Arc<Dictionary>> {
-    if let Some(dictionary) = sql.shared.dictionaries.get(key) {
-        return Ok(dictionary);
-    }
-    let row = sql.one("SELECT bytes FROM dictionaries WHERE key = $1", &values_of![key]).await?;
-    let bytes = row.ok_or_else(|| LedgerError::damaged(format!("dictionary {key} is missing")))?.blob()?;
-    Ok(sql.shared.dictionaries.put(key, &bytes))
 }
 
 /// The hash of a session's own path before the message of this ordinal.

@@ -11,6 +11,7 @@ pub(crate) mod entry;
 pub(crate) mod event;
 pub(crate) mod fork;
 pub(crate) mod hit;
+pub(crate) mod index;
 pub(crate) mod lease;
 pub(crate) mod message;
 pub(crate) mod note;

@@ -3,84 +3,134 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::message::dictionary;
-use crate::body::{self, Dictionary, PLAIN};
+use crate::body::{self, PACK_BYTES};
 use crate::error::{LedgerError, Result};
-use crate::sql::{Sql, values_of};
+use crate::sql::{Row, Sql, values_of};
 
-/// Bodies packed in one step: few enough to let a writer in between.
-const STEP: usize = 64;
-/// A dictionary is trained when there are so many bodies, because what a database is about shows only with time.
-const TRAINED_AT: [i64; 3] = [256, 4096, 65_536];
-/// Places at which bodies are taken to learn from, and bodies taken at each.
-const PLACES: i64 = 40;
-const BODIES_A_PLACE: i64 = 50;
-/// Longer bodies bring their own context; only their heads are learnt from.
-const SAMPLE_BYTES: usize = 8 * 1024;
+/// Bodies looked at in one step: few enough to let a writer in between.
+const STEP: usize = 256;
 
-/// Packs a few bodies and says how many were looked at.
-pub(crate) fn step(mut sql: Sql<'_>) -> Pin<Box<dyn Future<Output = Result<usize>> + Send + '_>> {
-    Box::pin(async move { some(&mut sql).await })
+/// Whether bodies that do not fill a pack are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// They wait for more.
+    Wait,
+    /// They are packed, too.
+    Pack,
 }
 
-async fn some(sql: &mut Sql<'_>) -> Result<usize> {
-    let lock = sql.either("SELECT body FROM packed", "SELECT body FROM packed FOR UPDATE");
-    let done = number(sql, lock).await?;
-    let text = "SELECT key, bytes FROM bodies WHERE key > $1 AND packing = 0 ORDER BY key LIMIT $2";
+/// A body that lies as it was written.
+struct Raw {
+    key: i64,
+    tenant: i64,
+    bytes: Vec<u8>,
+}
+
+/// Packs a few bodies and says how many.
+pub(crate) fn step(mut sql: Sql<'_>, rest: Rest) -> Pin<Box<dyn Future<Output = Result<usize>> + Send + '_>> {
+    Box::pin(async move { some(&mut sql, rest).await })
+}
+
+async fn some(sql: &mut Sql<'_>, rest: Rest) -> Result<usize> {
+    let lock = sql.either("SELECT packed FROM progress", "SELECT packed FROM progress FOR UPDATE");
+    let row = sql.one(lock, &[]).await?;
+    let done = row.ok_or_else(|| LedgerError::damaged("progress is not recorded"))?.int()?;
+    let text = "SELECT key, tenant, bytes FROM bodies WHERE key > $1 AND pack IS NULL ORDER BY key LIMIT $2";
     let rows = sql.query(text, &values_of![done, STEP]).await?;
-    let chosen = if rows.is_empty() { None } else { current(sql).await? };
-    let count = rows.len();
-    let mut last = done;
+    let ended = rows.len() < STEP;
+    let read = |mut row: Row| Ok(Raw { key: row.int()?, tenant: row.int()?, bytes: row.blob()? });
+    let mut groups = groups(rows.into_iter().map(read).collect::<Result<_>>()?);
+    if ended && rest == Rest::Wait && groups.last().is_some_and(|group| size(group) < PACK_BYTES) {
+        groups.pop();
+    }
+    let mut packed = 0;
+    for group in groups {
+        packed += group.len();
+        write(sql, group).await?;
+    }
+    Ok(packed)
+}
+
+fn size(group: &[Raw]) -> usize {
+    group.iter().map(|raw| raw.bytes.len()).sum()
+}
+
+// Neighbours of one tenant, until they fill a pack.
+fn groups(bodies: Vec<Raw>) -> Vec<Vec<Raw>> {
+    let mut groups: Vec<Vec<Raw>> = Vec::new();
+    for raw in bodies {
+        match groups.last_mut() {
+            Some(group)
+                if group.first().is_some_and(|first| first.tenant == raw.tenant)
+                    && size(group) + raw.bytes.len() <= PACK_BYTES =>
+            {
+                group.push(raw);
+            }
+            _ => groups.push(vec![raw]),
+        }
+    }
+    groups
+}
+
+async fn write(sql: &mut Sql<'_>, group: Vec<Raw>) -> Result<()> {
+    let (Some(first), Some(last)) = (group.first(), group.last().map(|raw| raw.key)) else { return Ok(()) };
+    let tenant = first.tenant;
+    let together: Vec<u8> = group.iter().flat_map(|raw| &raw.bytes).copied().collect();
+    let packed = body::pack(&together)?;
+    if packed.len() < together.len() {
+        let insert = "INSERT INTO packs (tenant, size, bytes) VALUES ($1, $2, $3) RETURNING key";
+        let row = sql.one(insert, &values_of![tenant, together.len(), packed]).await?;
+        let pack = row.ok_or_else(|| LedgerError::damaged("a pack has no key"))?.int()?;
+        let mut place = 0;
+        for raw in group {
+            let update = "UPDATE bodies SET pack = $1, place = $2, bytes = NULL WHERE key = $3";
+            sql.execute(update, &values_of![pack, place, raw.key]).await?;
+            place += raw.bytes.len();
+        }
+    }
+    sql.execute("UPDATE progress SET packed = $1", &values_of![last]).await?;
+    Ok(())
+}
+
+/// The bodies of a pack, one behind the other.
+pub(crate) async fn open(sql: &mut Sql<'_>, key: i64) -> Result<Arc<Vec<u8>>> {
+    if let Some(pack) = sql.shared.packs.get(key) {
+        return Ok(pack);
+    }
+    let row = sql.one("SELECT size, bytes FROM packs WHERE key = $1", &values_of![key]).await?;
+    let mut row = row.ok_or_else(|| LedgerError::damaged(format!("pack {key} of bodies is missing")))?;
+    let size = row.count()?;
+    let pack = Arc::new(body::unpack(&row.blob()?, size)?);
+    sql.shared.packs.put(key, &pack);
+    Ok(pack)
+}
+
+/// Takes a pack apart again, so that nothing remains of a body that was purged.
+pub(crate) async fn dissolve(sql: &mut Sql<'_>, key: i64) -> Result<()> {
+    let pack = open(sql, key).await?;
+    let text = "SELECT key, size, place FROM bodies WHERE pack = $1 ORDER BY key";
+    let rows = sql.query(text, &values_of![key]).await?;
+    let mut first = None;
     for mut row in rows {
-        let bytes;
-        (last, bytes) = (row.int()?, row.blob()?);
-        let with = chosen.as_ref().map(|(key, dictionary)| (*key, dictionary.as_ref()));
-        if let Some((packing, packed)) = body::pack(&bytes, with) {
-            let update = "UPDATE bodies SET packing = $1, bytes = $2 WHERE key = $3";
-            sql.execute(update, &values_of![packing, packed, last]).await?;
-        }
+        let (body, size, place) = (row.int()?, row.count()?, row.count()?);
+        let bytes = slice(&pack, place, size)?;
+        let update = "UPDATE bodies SET pack = NULL, place = NULL, bytes = $1 WHERE key = $2";
+        sql.execute(update, &values_of![bytes, body]).await?;
+        first.get_or_insert(body);
     }
-    if count > 0 {
-        sql.execute("UPDATE packed SET body = $1", &values_of![last]).await?;
+    sql.execute("DELETE FROM packs WHERE key = $1", &values_of![key]).await?;
+    sql.shared.packs.clear();
+    if let Some(first) = first {
+        let update = "UPDATE progress SET packed = $1 WHERE packed >= $1";
+        sql.execute(update, &values_of![first - 1]).await?;
     }
-    Ok(count)
+    Ok(())
 }
 
-async fn number(sql: &mut Sql<'_>, text: &str) -> Result<i64> {
-    let row = sql.one(text, &[]).await?;
-    Ok(row.ok_or_else(|| LedgerError::damaged("a number is missing"))?.maybe_int()?.unwrap_or(0))
-}
-
-// The newest dictionary, trained now if it is time.
-async fn current(sql: &mut Sql<'_>) -> Result<Option<(i64, Arc<Dictionary>)>> {
-    let newest = number(sql, "SELECT max(key) FROM dictionaries").await?;
-    let bodies = number(sql, "SELECT max(key) FROM bodies").await?;
-    let due = PLAIN + TRAINED_AT.iter().filter(|at| bodies >= **at).count() as i64;
-    if due > newest.max(PLAIN)
-        && let Some(bytes) = Dictionary::train(&samples(sql, bodies).await?)
-    {
-        let insert = "INSERT INTO dictionaries (key, bytes) VALUES ($1, $2)";
-        sql.execute(insert, &values_of![due, bytes.as_slice()]).await?;
-        return Ok(Some((due, Arc::new(Dictionary::new(&bytes)))));
-    }
-    match newest {
-        0 => Ok(None),
-        key => Ok(Some((key, dictionary(sql, key).await?))),
-    }
-}
-
-async fn samples(sql: &mut Sql<'_>, bodies: i64) -> Result<Vec<Vec<u8>>> {
-    let text = "SELECT size, packing, bytes FROM bodies WHERE key > $1 ORDER BY key LIMIT $2";
-    let mut samples = Vec::new();
-    let mut unpacker = super::message::Unpacker::default();
-    for place in 0..PLACES {
-        let start = bodies.saturating_mul(place) / PLACES;
-        let count = BODIES_A_PLACE.min(bodies / PLACES + 1);
-        for mut row in sql.query(text, &values_of![start, count]).await? {
-            let mut bytes = unpacker.next(sql, &mut row).await?;
-            bytes.truncate(SAMPLE_BYTES);
-            samples.push(bytes);
-        }
-    }
-    Ok(samples)
+/// A body in its pack.
+pub(crate) fn slice(pack: &[u8], place: u64, size: u64) -> Result<&[u8]> {
+    let start = usize::try_from(place).ok();
+    let end = start.zip(usize::try_from(size).ok()).and_then(|(start, size)| start.checked_add(size));
+    let slice = start.zip(end).and_then(|(start, end)| pack.get(start..end));
+    slice.ok_or_else(|| LedgerError::damaged("a body reaches beyond its pack"))
 }

@@ -1,8 +1,10 @@
 //! Purging: one transaction that takes sessions and events out, with everything that only they have, and says so.
 
+use std::collections::BTreeSet;
+
 use epitome_core::Time;
 
-use super::{entry, tenant};
+use super::{entry, pack, tenant};
 use crate::error::{LedgerError, Result};
 use crate::model::{Purge, TenantId, Tombstone, Warrant};
 use crate::sql::{Row, Sql, Value, values_of};
@@ -15,6 +17,11 @@ pub(crate) async fn run(
     warrant: Warrant,
 ) -> Result<Tombstone> {
     let tenant = tenant::ensure(sql, id).await?;
+    super::index::all(sql).await?;
+    if sql.either(true, false) {
+        // What is deleted is overwritten, not only forgotten.
+        sql.query("PRAGMA secure_delete = ON", &[]).await?;
+    }
     let now = sql.shared.clock.now();
     let (scope, subject) = match purge {
         Purge::Session(session) => ("session", session.to_string()),
@@ -43,10 +50,17 @@ pub(crate) async fn run(
     }
     events(sql, tenant, purge, &mut gone).await?;
     bodies(sql, tenant, &mut gone).await?;
+    // The keys of what is gone may be given again, to what is neither packed nor indexed yet.
+    let text = "UPDATE progress SET packed = CASE WHEN packed > (SELECT COALESCE(max(key), 0) FROM bodies) \
+         THEN (SELECT COALESCE(max(key), 0) FROM bodies) ELSE packed END, \
+         indexed = CASE WHEN indexed > (SELECT COALESCE(max(key), 0) FROM entries) \
+         THEN (SELECT COALESCE(max(key), 0) FROM entries) ELSE indexed END";
+    sql.execute(text, &[]).await?;
     record(sql, id, &gone).await?;
     if sql.either(true, false) {
         // Deleted terms lie in the index until it is rewritten.
         sql.execute("INSERT INTO search (search) VALUES ('optimize')", &[]).await?;
+        sql.query("PRAGMA secure_delete = OFF", &[]).await?;
     }
     Ok(gone)
 }
@@ -169,13 +183,18 @@ async fn events(sql: &mut Sql<'_>, tenant: i64, purge: Purge, gone: &mut Tombsto
 async fn bodies(sql: &mut Sql<'_>, tenant: i64, gone: &mut Tombstone) -> Result<()> {
     let text = sql.either(
         "DELETE FROM bodies WHERE tenant = $1 AND key NOT IN (SELECT body FROM messages WHERE tenant = $1 \
-         UNION SELECT body FROM events WHERE tenant = $1) RETURNING size",
+         UNION SELECT body FROM events WHERE tenant = $1) RETURNING size, pack",
         "DELETE FROM bodies b WHERE b.tenant = $1 AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.body = b.key) \
-         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.body = b.key) RETURNING b.size",
+         AND NOT EXISTS (SELECT 1 FROM events e WHERE e.body = b.key) RETURNING b.size, b.pack",
     );
+    let mut packs = BTreeSet::new();
     for mut row in sql.query(text, &values_of![tenant]).await? {
         gone.bodies += 1;
         gone.bytes += row.count()?;
+        packs.extend(row.maybe_int()?);
+    }
+    for key in packs {
+        pack::dissolve(sql, key).await?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::hit::{self, Candidate};
+use super::index::{self, Waiting};
 use super::path::{Path, Span};
 use super::{entry, session};
 use crate::error::Result;
@@ -32,6 +33,8 @@ struct Asked {
     scope: Vec<String>,
     /// The path, where only what lies on it counts.
     path: Option<Vec<Span>>,
+    /// What is not indexed yet.
+    waiting: Vec<Waiting>,
 }
 
 pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: Paging) -> Result<Page<Hit>> {
@@ -46,7 +49,7 @@ pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: 
             (spans.iter().map(|span| entry::session_term(span.owner)).collect(), Some(spans))
         }
     };
-    let asked = Asked { query, terms, scope, path };
+    let asked = Asked { query, terms, scope, path, waiting: index::waiting(sql).await? };
     match search.order {
         Order::Newest => newest(sql, &asked, paging).await,
         Order::Best => best(sql, &asked, paging.limit).await,
@@ -87,6 +90,20 @@ async fn newest(sql: &mut Sql<'_>, asked: &Asked, paging: Paging) -> Result<Page
 }
 
 impl Asked {
+    // What is not indexed yet and holds all of these terms, newest first.
+    fn waiting(&self, terms: &[Term]) -> impl Iterator<Item = i64> {
+        let holds = |entry: &&Waiting, term: &Term| match term.prefix {
+            false => entry.terms.contains(&term.text),
+            true => {
+                let next = entry.terms.range(term.text.clone()..).next();
+                next.is_some_and(|found| found.starts_with(&term.text))
+            }
+        };
+        let within = |entry: &&Waiting| self.scope.iter().any(|term| entry.terms.contains(term));
+        let matching = move |entry: &&Waiting| within(entry) && terms.iter().all(|term| holds(entry, term));
+        self.waiting.iter().filter(matching).map(|entry| entry.key)
+    }
+
     // What a parent recorded behind the fork is not on the path.
     fn on_path(&self, candidate: &Candidate) -> bool {
         let Some(spans) = &self.path else { return true };
@@ -114,9 +131,17 @@ async fn keys(
         "SELECT key FROM entries WHERE terms @@ CAST(CAST($1 AS TEXT) AS TSQUERY) AND key < $2 \
          ORDER BY key DESC LIMIT $3",
     );
+    let mut keys: Vec<i64> = asked.waiting(terms).filter(|key| *key < before).take(limit).collect();
+    let limit = limit - keys.len();
+    if limit == 0 {
+        return Ok(keys);
+    }
     let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(&asked.scope, terms);
     let rows = sql.query(text, &values_of![matching, before, limit]).await?;
-    rows.into_iter().map(|mut row| row.int()).collect()
+    for mut row in rows {
+        keys.push(row.int()?);
+    }
+    Ok(keys)
 }
 
 /// How a database writes what must occur.

@@ -161,7 +161,9 @@ impl Model {
             .last()
             .is_some_and(|turn| turn.kind == TurnKind::Call && !turn.replied && turn.owner == at);
         let expect = self.expect(at);
-        let messages = self.words(1);
+        self.said += 1;
+        // The same reply again would be taken for the question whether it was recorded.
+        let messages = vec![assistant(&format!("reply {}", self.said))];
         let reply = NewReply { messages: messages.clone(), ..NewReply::default() };
         let result = ledger.reply(self.tenant, expect, reply).await;
         assert_eq!(result.is_ok(), due, "{result:?}");

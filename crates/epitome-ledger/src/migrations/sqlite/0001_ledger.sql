@@ -1,5 +1,5 @@
 -- The ledger's tables. Rows are appended and never changed, but for the columns of `sessions` that say where it stands,
--- the packing of `bodies`, and what an owner purges. Times are milliseconds since 1970, ids are sixteen bytes.
+-- the packing of `bodies`, `progress`, and what an owner purges. Times are milliseconds since 1970, ids are sixteen bytes.
 
 CREATE TABLE tenants (
     key INTEGER PRIMARY KEY,
@@ -120,29 +120,35 @@ CREATE TABLE messages (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX messages_chain ON messages (tenant, chain);
 
--- Each body once for a tenant. Packing 0 is as it was written, 1 zstd, others the key of the dictionary.
+-- Each body once for a tenant: its bytes, or where it stands in a pack.
 CREATE TABLE bodies (
-    key     INTEGER PRIMARY KEY,
-    tenant  INTEGER NOT NULL,
-    hash    BLOB NOT NULL,
+    key    INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    hash   BLOB NOT NULL,
     -- The hash of the canonical form, where that is not the body itself.
-    digest  BLOB,
-    size    INTEGER NOT NULL,
-    packing INTEGER NOT NULL,
-    bytes   BLOB NOT NULL
+    digest BLOB,
+    size   INTEGER NOT NULL,
+    pack   INTEGER,
+    place  INTEGER,
+    bytes  BLOB
 ) STRICT;
 CREATE UNIQUE INDEX bodies_hash ON bodies (tenant, hash);
+CREATE INDEX bodies_pack ON bodies (pack) WHERE pack IS NOT NULL;
 
-CREATE TABLE dictionaries (
-    key   INTEGER PRIMARY KEY CHECK (key > 1),
-    bytes BLOB NOT NULL
+-- Bodies of one tenant that were recorded one after the other, compressed together.
+CREATE TABLE packs (
+    key    INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    size   INTEGER NOT NULL,
+    bytes  BLOB NOT NULL
 ) STRICT;
 
--- How far the packing of bodies has come.
-CREATE TABLE packed (
-    body INTEGER NOT NULL
+-- How far the packing of bodies has come, and the index of what can be searched for.
+CREATE TABLE progress (
+    packed  INTEGER NOT NULL,
+    indexed INTEGER NOT NULL
 ) STRICT;
-INSERT INTO packed (body) VALUES (0);
+INSERT INTO progress (packed, indexed) VALUES (0, 0);
 
 -- Pins, seals and their like: what was said about a stretch of a path, and how far the path went then.
 CREATE TABLE notes (
@@ -178,13 +184,14 @@ CREATE INDEX event_turns_turn ON event_turns (turn);
 
 -- What can be searched for, in the order in which it was recorded: kind 0 message, 1 summary, 2 event.
 CREATE TABLE entries (
-    key     INTEGER PRIMARY KEY AUTOINCREMENT,
+    key     INTEGER PRIMARY KEY,
     session INTEGER,
     kind    INTEGER NOT NULL,
     place   INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX entries_event ON entries (place) WHERE kind = 2;
--- The ledger's own terms, apart by spaces; what they are is not SQLite's business.
+-- The ledger's own terms, apart by spaces; what they are is not SQLite's business. It is filled a little later than
+-- `entries`, many at a time; `progress` says how far. A search looks at the rest itself.
 CREATE VIRTUAL TABLE search USING fts5 (
     terms, content = '', contentless_delete = 1, detail = none,
     tokenize = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[]^_`{|}~'"
