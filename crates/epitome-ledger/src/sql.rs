@@ -76,6 +76,10 @@ impl Row {
         Self(values.into_iter())
     }
 
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.0.collect()
+    }
+
     fn next(&mut self) -> Result<Value> {
         self.0.next().ok_or_else(|| LedgerError::damaged("a row is too short"))
     }

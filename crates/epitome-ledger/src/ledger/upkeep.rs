@@ -13,7 +13,9 @@ impl Ledger {
     /// A ledger on SQLite does both by itself when it is idle.
     pub async fn pack(&self) -> Result<()> {
         while self.write(|sql| pack::step(sql, Rest::Pack)).await? > 0 {}
-        self.write(work!(sql => index::all(sql).await)).await
+        self.write(work!(sql => index::all(sql).await)).await?;
+        while self.write(work!(sql => pack::shrink(sql).await)).await? > 0 {}
+        Ok(())
     }
 
     /// Takes sessions and events out for good, in one transaction, and leaves a tombstone that says so.

@@ -6,6 +6,7 @@ use futures_util::future::{join, join_all, try_join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement as Prepared};
 
+use super::batch;
 use super::statement::{failure, row};
 use crate::error::{LedgerError, Result};
 use crate::sql::{Row, Statement, Value};
@@ -84,7 +85,8 @@ impl Lane {
 
     /// Sends everything and the commit in one go. A statement that fails turns the commit into a rollback.
     pub(crate) async fn finish(&mut self, statements: &[Statement]) -> Result<()> {
-        let prepared = self.prepare_all(statements).await?;
+        let statements = batch::together(statements);
+        let prepared = self.prepare_all(&statements).await?;
         self.begin().await?;
         let client = &self.client;
         let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();

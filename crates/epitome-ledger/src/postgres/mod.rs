@@ -3,6 +3,7 @@
 //! Nothing depends on a connection staying the same between transactions, so that poolers work: no session-level
 //! locks, no settings of a session. Durability is the server's (`synchronous_commit`, on unless somebody turned it off).
 
+mod batch;
 mod lane;
 mod open;
 mod statement;

@@ -26,7 +26,7 @@ pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> 
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
-    let set = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
+    let set = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
          PRAGMA wal_autocheckpoint = 8192;";
     connection.execute_batch(set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;

@@ -82,14 +82,40 @@ async fn write(sql: &mut Sql<'_>, group: Vec<Raw>) -> Result<()> {
         let row = sql.one(insert, &values_of![tenant, together.len(), packed]).await?;
         let pack = row.ok_or_else(|| LedgerError::damaged("a pack has no key"))?.int()?;
         let mut place = 0;
-        for raw in group {
+        for raw in &group {
             let update = "UPDATE bodies SET pack = $1, place = $2, bytes = NULL WHERE key = $3";
             sql.execute(update, &values_of![pack, place, raw.key]).await?;
             place += raw.bytes.len();
         }
+        if sql.either(true, false) {
+            close_up(sql, &group).await?;
+        }
     }
     sql.execute("UPDATE progress SET packed = $1", &values_of![last]).await?;
     Ok(())
+}
+
+// SQLite leaves a page as it is when a row in it shrinks; only rows that leave make neighbours move together.
+async fn close_up(sql: &mut Sql<'_>, group: &[Raw]) -> Result<()> {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
+    let text = "DELETE FROM bodies WHERE key >= $1 AND key <= $2 \
+         RETURNING key, tenant, hash, digest, size, pack, place, bytes";
+    let insert = "INSERT INTO bodies (key, tenant, hash, digest, size, pack, place, bytes) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    for row in sql.query(text, &values_of![first.key, last.key]).await? {
+        sql.execute(insert, &row.into_values()).await?;
+    }
+    Ok(())
+}
+
+/// Gives pages that are free back to the file system, and says how many are left.
+pub(crate) async fn shrink(sql: &mut Sql<'_>) -> Result<i64> {
+    if sql.either(false, true) {
+        return Ok(0);
+    }
+    sql.query("PRAGMA incremental_vacuum(2048)", &[]).await?;
+    let row = sql.one("PRAGMA freelist_count", &[]).await?;
+    row.map_or(Ok(0), |mut row| row.int())
 }
 
 /// The bodies of a pack, one behind the other.
