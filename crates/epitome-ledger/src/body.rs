@@ -12,10 +12,10 @@ use crate::error::{LedgerError, Result};
 const LEVEL: i32 = 10;
 
 /// Bytes of bodies in a pack: more would compress a little better, and cost more to read one body of.
-pub(crate) const PACK_BYTES: usize = 64 * 1024;
+pub(crate) const PACK_BYTES: usize = 128 * 1024;
 
 /// Packs that are kept unpacked, because what is read together was recorded together.
-const KEPT: usize = 64;
+const KEPT: usize = 32;
 
 /// The first sixteen bytes of a body's BLAKE3 hash, by which it is stored once.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 16] {

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use epitome_ledger::model::{Expect, NewSession, Session, TenantId};
@@ -17,18 +18,8 @@ pub(crate) async fn run() {
     let address = format!("sqlite:{}", folder.path().join("ledger.db").display());
     let ledger = Ledger::open(&address, Options::default()).await.unwrap();
     let mut session = ledger.create_session(ME, NewSession::of("agent")).await.unwrap();
-    let mut file = OpenOptions::new().create(true).append(true).open(folder.path().join("bare")).unwrap();
     let mut words = Words(7);
-    let (mut bare, mut ours) = (Vec::new(), Vec::new());
-    // Taken in turn, so that both meet the same disk.
-    for _ in 0..1000 {
-        let start = Instant::now();
-        file.write_all(&[7; 4096]).unwrap();
-        file.sync_data().unwrap();
-        bare.push(start.elapsed());
-        ours.push(one(&ledger, &mut session, &mut words).await);
-    }
-    let (bare, ours) = (Times::of(bare), Times::of(ours));
+    let (bare, ours) = beside_bare(folder.path(), &ledger, &mut session, &mut words, 1000).await;
     println!("append: bare write of 4 KB + fdatasync: p50 {:.0} µs, p99 {:.0} µs", bare.p50(), bare.p99());
     println!(
         "append: turn of 2 KB, one writer: p50 {:.0} µs, p99 {:.0} µs: {:.2} × bare (goal ≤ 1.5)",
@@ -56,6 +47,26 @@ pub(crate) async fn run() {
         rate * bare.p50() / 1e6
     );
     ledger.close().await;
+}
+
+/// Times of bare writes and of appends, taken in turn, so that both meet the same disk.
+pub(crate) async fn beside_bare(
+    folder: &Path,
+    ledger: &Ledger,
+    session: &mut Session,
+    words: &mut Words,
+    count: usize,
+) -> (Times, Times) {
+    let mut file = OpenOptions::new().create(true).append(true).open(folder.join("bare")).unwrap();
+    let (mut bare, mut ours) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let start = Instant::now();
+        file.write_all(&[7; 4096]).unwrap();
+        file.sync_data().unwrap();
+        bare.push(start.elapsed());
+        ours.push(one(ledger, session, words).await);
+    }
+    (Times::of(bare), Times::of(ours))
 }
 
 /// Appends a turn of about 2 KB and says how long it took.

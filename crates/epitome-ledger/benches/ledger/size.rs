@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use epitome_core::Role;
-use epitome_ledger::model::{Expect, NewMessage, NewSession, NewTurn, TenantId};
+use epitome_ledger::model::{Expect, NewMessage, NewReply, NewSession, NewTurn, TenantId};
 use epitome_ledger::{Ledger, Options};
 use serde_json::value::RawValue;
 
@@ -13,6 +13,11 @@ const ME: TenantId = TenantId::LOCAL;
 #[derive(serde::Deserialize)]
 struct Conversation {
     messages: Vec<Box<RawValue>>,
+}
+
+#[derive(serde::Deserialize)]
+struct Speaker {
+    role: String,
 }
 
 pub(crate) async fn run() {
@@ -51,10 +56,23 @@ fn read(path: &Path) -> String {
     text
 }
 
+// A turn is what went in since the last reply, and the reply.
 async fn record(ledger: &Ledger, conversation: Conversation) {
     let session = ledger.create_session(ME, NewSession::of("agent")).await.unwrap();
-    let messages = conversation.messages.iter().map(|raw| NewMessage::new(Role::User, raw.get().as_bytes()));
-    let turns = messages.map(|message| NewTurn::of(vec![message])).collect();
+    let mut turns = vec![NewTurn::of(Vec::new())];
+    for raw in &conversation.messages {
+        let role: Speaker = serde_json::from_str(raw.get()).unwrap();
+        let message = |role| NewMessage::new(role, raw.get().as_bytes());
+        if turns.last().unwrap().reply.is_some() {
+            turns.push(NewTurn::of(Vec::new()));
+        }
+        let turn = turns.last_mut().unwrap();
+        if role.role == "assistant" {
+            turn.reply = Some(NewReply { messages: vec![message(Role::Assistant)], ..NewReply::default() });
+        } else {
+            turn.input.push(message(Role::User));
+        }
+    }
     let expect = Expect { session: session.id, head: None, fence: None };
     ledger.append(ME, expect, turns).await.unwrap();
 }

@@ -3,19 +3,21 @@
 use super::Checkup;
 use crate::error::Result;
 use crate::sql::{Sql, values_of};
-use crate::store::{entry, hit, index};
+use crate::store::{entry, hit};
 use crate::words;
 
 const BATCH: i64 = 256;
 
 pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
     counts(sql, checkup).await?;
-    // What waits to be indexed is checked when it is.
-    let until = if sql.either(true, false) { index::progress(sql).await?.0 } else { i64::MAX };
     let mut after = 0;
     loop {
-        let text = "SELECT key FROM entries WHERE key > $1 AND key <= $2 ORDER BY key LIMIT $3";
-        let rows = sql.query(text, &values_of![after, until, BATCH]).await?;
+        // What waits to be indexed is checked when it is.
+        let text = sql.either(
+            "SELECT key FROM entries WHERE key > $1 AND key <= (SELECT indexed FROM progress) ORDER BY key LIMIT $2",
+            "SELECT key FROM entries WHERE key > $1 AND terms IS NOT NULL ORDER BY key LIMIT $2",
+        );
+        let rows = sql.query(text, &values_of![after, BATCH]).await?;
         let keys = rows.into_iter().map(|mut row| row.int()).collect::<Result<Vec<_>>>()?;
         let Some(last) = keys.last() else { return Ok(()) };
         after = *last;

@@ -59,8 +59,7 @@ impl Ledger {
 
     /// Records what happened on a channel and returns its number; what was recorded before keeps its own.
     pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<u64> {
-        let terms = event::terms(&new.payload);
-        self.write(work!(sql => event::append(sql, tenant, new, terms).await)).await
+        self.record(work!(sql => event::append(sql, tenant, new).await)).await
     }
 
     /// Says that an event led to a turn.

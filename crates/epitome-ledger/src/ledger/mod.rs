@@ -17,7 +17,7 @@ use crate::postgres::Postgres;
 use crate::sql::Work;
 use crate::sqlite::Sqlite;
 use crate::store::append::{PreparedReply, PreparedTurn};
-use crate::store::{append, compact, fork, message, session, tenant, turn, view};
+use crate::store::{append, compact, fork, index, message, session, tenant, turn, view};
 
 /// The lossless record of conversations. Cheap to clone; all clones are one ledger.
 #[derive(Clone)]
@@ -69,6 +69,20 @@ impl Ledger {
             Database::Sqlite(sqlite) => sqlite.write(work).await,
             Database::Postgres(postgres) => postgres.write(work).await,
         }
+    }
+
+    /// Writes what can be searched for, and sees to it that it is indexed.
+    async fn record<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        let written = self.write(work).await?;
+        if let Database::Postgres(postgres) = &*self.0 {
+            let ledger = self.clone();
+            postgres.index_if_due(async move {
+                if let Err(error) = ledger.write(index::step).await {
+                    tracing::warn!(%error, "the index could not be kept up");
+                }
+            });
+        }
+        Ok(written)
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
@@ -140,18 +154,18 @@ impl Ledger {
             return Err(LedgerError::BadRequest("there is nothing to append".to_owned()));
         }
         let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
-        self.write(work!(sql => append::turns(sql, tenant, expect, turns).await)).await
+        self.record(work!(sql => append::turns(sql, tenant, expect, turns).await)).await
     }
 
     /// Appends the reply to the turn that the session stands on.
     pub async fn reply(&self, tenant: TenantId, expect: Expect, reply: NewReply) -> Result<Receipt> {
         let reply = PreparedReply::from(reply);
-        self.write(work!(sql => append::reply(sql, tenant, expect, reply).await)).await
+        self.record(work!(sql => append::reply(sql, tenant, expect, reply).await)).await
     }
 
     /// Appends a compaction, or the undoing of one. Its segments must tile the path.
     pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
-        self.write(work!(sql => compact::record(sql, tenant, expect, new).await)).await
+        self.record(work!(sql => compact::record(sql, tenant, expect, new).await)).await
     }
 
     /// A turn.

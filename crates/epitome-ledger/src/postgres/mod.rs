@@ -8,9 +8,11 @@ mod lane;
 mod open;
 mod statement;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::JoinHandle;
 use tokio_postgres::{Config, NoTls};
 
 use self::lane::Stand;
@@ -27,7 +29,13 @@ pub(crate) struct Postgres {
     idle: Mutex<Vec<Lane>>,
     slots: Semaphore,
     shared: Arc<Shared>,
+    /// Writes since the index was last kept up, and the task that does it.
+    written: AtomicUsize,
+    indexing: Mutex<Option<JoinHandle<()>>>,
 }
+
+/// After so many writes the index is kept up: what waits for it is looked at by every search.
+const WRITES: usize = 32;
 
 impl Postgres {
     pub(crate) async fn open(url: &str, options: &Options) -> Result<Self> {
@@ -38,6 +46,8 @@ impl Postgres {
             idle: Mutex::default(),
             slots: Semaphore::new(options.connections.max(1)),
             shared: Arc::new(Shared::new(options.clock.clone())),
+            written: AtomicUsize::new(0),
+            indexing: Mutex::default(),
         };
         let mut lane = pool.connect().await?;
         lane.stand = Stand::Due;
@@ -88,7 +98,22 @@ impl Postgres {
         result
     }
 
+    /// Starts `work` beside everything else where it is time for it and none is under way.
+    pub(crate) fn index_if_due(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if self.written.fetch_add(1, Ordering::Relaxed) + 1 < WRITES {
+            return;
+        }
+        let mut indexing = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
+        if indexing.as_ref().is_none_or(JoinHandle::is_finished) && !self.slots.is_closed() {
+            self.written.store(0, Ordering::Relaxed);
+            *indexing = Some(tokio::spawn(work));
+        }
+    }
+
     pub(crate) fn close(&self) {
+        if let Some(task) = self.indexing.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
         self.slots.close();
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }

@@ -111,13 +111,17 @@ fn index_if_due(connection: &mut Connection, shared: &Shared) {
     let progress = |mut sql: Sql<'_>| -> Result<(i64, i64)> {
         at_once(Box::pin(async move { store::index::progress(&mut sql).await }))
     };
-    let found = progress(Sql { shared, connection: sql::Connection::Sqlite(connection) });
-    if found.is_ok_and(|(indexed, last)| last - indexed >= store::index::WAITING) {
-        // The index can be made again from what it is of, so that it need not wait for the disk; the next write does.
-        let _ = connection.execute_batch("PRAGMA synchronous = NORMAL");
-        alone(connection, shared, store::index::step);
-        let _ = connection.execute_batch("PRAGMA synchronous = FULL");
+    let due = |connection: &mut Connection| {
+        let found = progress(Sql { shared, connection: sql::Connection::Sqlite(connection) });
+        found.is_ok_and(|(indexed, last)| last - indexed >= store::index::WAITING)
+    };
+    if !due(connection) {
+        return;
     }
+    // The index can be made again from what it is of, so that it need not wait for the disk; the next write does.
+    let _ = connection.execute_batch("PRAGMA synchronous = NORMAL");
+    while due(connection) && alone(connection, shared, store::index::step) > 0 {}
+    let _ = connection.execute_batch("PRAGMA synchronous = FULL");
 }
 
 fn together(connection: &mut Connection, shared: &Shared, jobs: impl Iterator<Item = Job>) {

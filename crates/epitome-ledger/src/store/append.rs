@@ -4,7 +4,7 @@ use epitome_core::{Time, Tokens, Usage};
 
 use super::message::{self, Place, Prepared};
 use super::session::{self, Standing};
-use super::{code, entry, tenant, turn};
+use super::{code, tenant, turn};
 use crate::error::{LedgerError, Result};
 use crate::model::{
     ChainHash, Completeness, Expect, NewReply, NewTurn, Receipt, Record, TenantId, TurnId, TurnKind,
@@ -70,7 +70,7 @@ pub(crate) async fn turns(
     }
     let mut tail = Tail::of(sql, standing);
     for turn in turns {
-        tail.turn(sql, turn)?;
+        tail.turn(turn)?;
     }
     tail.finish(sql).await
 }
@@ -102,7 +102,7 @@ pub(crate) async fn reply(
         };
     }
     let mut tail = Tail::of(sql, standing);
-    tail.reply(sql, number, reply)?;
+    tail.reply(number, reply)?;
     tail.finish(sql).await
 }
 
@@ -129,18 +129,16 @@ pub(crate) fn receipt(standing: &Standing) -> Receipt {
 /// The end of a path that grows: counters, and the statements that will make it so.
 pub(crate) struct Tail {
     pub(crate) standing: Standing,
-    scope: Vec<String>,
     now: Time,
     statements: Vec<Statement>,
 }
 
 impl Tail {
     pub(crate) fn of(sql: &Sql<'_>, standing: Standing) -> Self {
-        let scope = entry::scope(standing.tenant, standing.key, &standing.session.agent);
-        Self { standing, scope, now: sql.shared.clock.now(), statements: Vec::new() }
+        Self { standing, now: sql.shared.clock.now(), statements: Vec::new() }
     }
 
-    fn turn(&mut self, sql: &Sql<'_>, new: PreparedTurn) -> Result<()> {
+    fn turn(&mut self, new: PreparedTurn) -> Result<()> {
         let number = self.standing.session.turns;
         let first = self.standing.session.messages;
         let header = Header {
@@ -153,11 +151,11 @@ impl Tail {
         };
         let before = self.standing.session.tokens_total;
         self.header(header, first + new.input.len() as u64);
-        self.messages(sql, number, Record::Input, new.input)?;
+        self.messages(number, Record::Input, new.input)?;
         let added = self.standing.session.tokens_total - before;
         let session = &mut self.standing.session;
         session.tokens_used = new.estimated.unwrap_or(session.tokens_used + added);
-        new.reply.map_or(Ok(()), |reply| self.reply(sql, number, reply))
+        new.reply.map_or(Ok(()), |reply| self.reply(number, reply))
     }
 
     /// Records a turn without its messages.
@@ -184,7 +182,7 @@ impl Tail {
         session.head = Some(header.id);
     }
 
-    fn reply(&mut self, sql: &Sql<'_>, number: u64, reply: PreparedReply) -> Result<()> {
+    fn reply(&mut self, number: u64, reply: PreparedReply) -> Result<()> {
         let finish = self.standing.session.messages + reply.messages.len() as u64;
         let record = code::of_reply(reply.completeness);
         let insert = "INSERT INTO replies (session, turn, tenant, kind, finish, model, input, cache_read, cache_write, \
@@ -206,7 +204,7 @@ impl Tail {
         ];
         self.statements.push(Statement::new(insert, values));
         let before = self.standing.session.tokens_total;
-        self.messages(sql, number, record, reply.messages)?;
+        self.messages(number, record, reply.messages)?;
         let added = self.standing.session.tokens_total - before;
         let session = &mut self.standing.session;
         session.tokens_used = usage
@@ -215,7 +213,7 @@ impl Tail {
         Ok(())
     }
 
-    fn messages(&mut self, sql: &Sql<'_>, turn: u64, record: Record, messages: Vec<Prepared>) -> Result<()> {
+    fn messages(&mut self, turn: u64, record: Record, messages: Vec<Prepared>) -> Result<()> {
         for prepared in messages {
             let session = &mut self.standing.session;
             let chain: ChainHash = session.chain.then(&prepared.message.digest);
@@ -224,17 +222,13 @@ impl Tail {
             let ordinal = session.messages;
             session.messages += 1;
             let Standing { key, tenant, .. } = self.standing;
-            let place = Place { session: key, tenant, scope: &self.scope, turn, ordinal, record, chain };
-            self.statements.extend(message::insert(sql, prepared, &place)?);
+            let place = Place { session: key, tenant, turn, ordinal, record, chain };
+            self.statements.extend(message::insert(prepared, &place)?);
         }
         Ok(())
     }
 
-    /// Adds what must be true together with the rest, and may be searched for within the session.
-    pub(crate) fn index(&mut self, sql: &Sql<'_>, place: entry::Place, terms: &str) {
-        self.statements.push(entry::insert(sql, place, &self.scope, terms));
-    }
-
+    /// Adds what must be true together with the rest.
     pub(crate) fn push(&mut self, statement: Statement) {
         self.statements.push(statement);
     }

@@ -10,7 +10,6 @@ use super::{entry, session, tenant, turn};
 use crate::error::{LedgerError, Result};
 use crate::model::{CompactionRecord, Expect, NewCompaction, Receipt, TenantId, Turn, TurnId, TurnKind};
 use crate::sql::{Sql, Statement, values_of};
-use crate::words;
 
 /// The version of the JSON in which segments are stored.
 const VERSION: u32 = 1;
@@ -64,8 +63,8 @@ pub(crate) async fn record(
     tail.header(header, messages);
     let (key, tenant) = (tail.standing.key, tail.standing.tenant);
     tail.push(insert(key, tenant, number, &new, [summarized_through, first_kept])?);
-    if let Some(summary) = new.compaction.summary() {
-        tail.index(sql, entry::Place::summary(key, number), &entry::joined(&words::terms(&summary)));
+    if new.compaction.summary().is_some() {
+        tail.push(entry::insert(entry::Place::summary(key, number)));
     }
     tail.finish(sql).await
 }

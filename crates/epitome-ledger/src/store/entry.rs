@@ -74,14 +74,8 @@ pub(crate) fn joined(terms: &BTreeSet<String>) -> String {
     joined
 }
 
-/// The statement that makes something searchable. SQLite indexes it a little later ([`super::index`]).
-pub(crate) fn insert(sql: &Sql<'_>, place: Place, scope: &[String], terms: &str) -> Statement {
-    let Place { session, kind, place } = place;
-    if sql.either(true, false) {
-        let insert = "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)";
-        return Statement::new(insert, values_of![session, kind, place]);
-    }
-    let insert = "INSERT INTO entries (session, kind, place, terms) \
-         VALUES ($1, $2, $3, array_to_tsvector(string_to_array($4, ' ')))";
-    Statement::new(insert, values_of![session, kind, place, format!("{terms}{}", scope.join(" "))])
+/// The statement that makes something searchable. It is indexed a little later ([`super::index`]).
+pub(crate) fn insert(place: Place) -> Statement {
+    let insert = "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)";
+    Statement::new(insert, values_of![place.session, place.kind, place.place])
 }

@@ -9,10 +9,9 @@ use crate::error::{LedgerError, Result};
 use crate::model::{Event, EventFilter, NewEvent, TenantId, TurnId};
 use crate::page::{Cursor, Page, Paging};
 use crate::sql::{Row, Sql, Value, values_of};
-use crate::words;
 
 /// Records an event, or finds the one that was recorded before, and returns its number.
-pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent, terms: String) -> Result<u64> {
+pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent) -> Result<u64> {
     let tenant = tenant::ensure(sql, tenant).await?;
     let hash = body::hash(&new.payload);
     let body = message::insert_body(tenant, hash, None, new.payload);
@@ -31,16 +30,10 @@ pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent, t
         link(sql, tenant, number, turn).await?;
     }
     if inserted.is_some() {
-        let scope = entry::event_scope(sql, number).await?;
-        let entry = entry::insert(sql, entry::Place::event(number), &scope, &terms);
+        let entry = entry::insert(entry::Place::event(number));
         sql.execute(&entry.text, &entry.values).await?;
     }
     Ok(number)
-}
-
-/// The terms of a payload, computed before anybody waits for a transaction.
-pub(crate) fn terms(payload: &[u8]) -> String {
-    entry::joined(&words::terms(&words::text_of(payload)))
 }
 
 async fn find(sql: &mut Sql<'_>, tenant: i64, [platform, channel, external]: [&str; 3]) -> Result<u64> {

@@ -1,8 +1,7 @@
-//! Filling SQLite's full-text index, many entries at a time.
+//! Filling the full-text index, many entries at a time.
 //!
-//! Each commit of that index writes several pages and has its merges to do, so that indexing each append by itself would cost
-//! more than the append. What is not indexed yet is bounded, and a search looks at it itself. PostgreSQL does
-//! the same inside its own index.
+//! Indexing each append by itself would cost more than the append: each commit of SQLite's index writes several pages and has
+//! its merges to do, and PostgreSQL's is no cheaper. What is not indexed yet is bounded, and a search looks at it itself.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;
@@ -17,6 +16,8 @@ use crate::words;
 pub(crate) const WAITING: i64 = 128;
 /// So many are indexed in one step.
 const STEP: usize = 512;
+/// So many are looked at by a search, should there ever be more.
+const MOST: usize = 4096;
 
 /// An entry that is not indexed yet, and its terms.
 pub(crate) struct Waiting {
@@ -24,7 +25,7 @@ pub(crate) struct Waiting {
     pub(crate) terms: BTreeSet<String>,
 }
 
-/// How far the index goes, and how far it should.
+/// How far the index of a SQLite file goes, and how far it should.
 pub(crate) async fn progress(sql: &mut Sql<'_>) -> Result<(i64, i64)> {
     let text = "SELECT indexed, (SELECT max(key) FROM entries) FROM progress";
     let mut row =
@@ -32,15 +33,13 @@ pub(crate) async fn progress(sql: &mut Sql<'_>) -> Result<(i64, i64)> {
     Ok((row.int()?, row.maybe_int()?.unwrap_or(0)))
 }
 
-/// The entries that are not indexed yet, newest first; none on PostgreSQL.
+/// The entries that are not indexed yet, newest first.
 pub(crate) async fn waiting(sql: &mut Sql<'_>) -> Result<Vec<Waiting>> {
-    if sql.either(false, true) {
-        return Ok(Vec::new());
-    }
-    let (indexed, _) = progress(sql).await?;
-    let mut waiting = load(sql, indexed, usize::MAX).await?;
-    waiting.reverse();
-    Ok(waiting)
+    let text = sql.either(
+        "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) ORDER BY key DESC LIMIT $1",
+        "SELECT key FROM entries WHERE terms IS NULL ORDER BY key DESC LIMIT $1",
+    );
+    load(sql, text, MOST).await
 }
 
 /// Indexes some of what waits and says how much.
@@ -50,26 +49,32 @@ pub(crate) fn step(mut sql: Sql<'_>) -> Pin<Box<dyn Future<Output = Result<usize
 
 /// Indexes everything that waits.
 pub(crate) async fn all(sql: &mut Sql<'_>) -> Result<()> {
-    while sql.either(true, false) && some(sql).await? > 0 {}
+    while some(sql).await? > 0 {}
     Ok(())
 }
 
+// Keys of PostgreSQL do not come in the order of commits, so that each entry says itself whether it is indexed.
 async fn some(sql: &mut Sql<'_>) -> Result<usize> {
-    let (indexed, _) = progress(sql).await?;
-    let waiting = load(sql, indexed, STEP).await?;
+    let text = sql.either(
+        "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) ORDER BY key LIMIT $1",
+        "SELECT key FROM entries WHERE terms IS NULL ORDER BY key LIMIT $1 FOR UPDATE SKIP LOCKED",
+    );
+    let insert = sql.either(
+        "INSERT INTO search (terms, rowid) VALUES ($1, $2)",
+        "UPDATE entries SET terms = array_to_tsvector(string_to_array(trim($1), ' ')) WHERE key = $2",
+    );
+    let waiting = load(sql, text, STEP).await?;
     for entry in &waiting {
-        let insert = "INSERT INTO search (rowid, terms) VALUES ($1, $2)";
-        sql.execute(insert, &values_of![entry.key, entry::joined(&entry.terms)]).await?;
+        sql.execute(insert, &values_of![entry::joined(&entry.terms), entry.key]).await?;
     }
-    if let Some(last) = waiting.last() {
+    if let Some(last) = waiting.last().filter(|_| sql.either(true, false)) {
         sql.execute("UPDATE progress SET indexed = $1", &values_of![last.key]).await?;
     }
     Ok(waiting.len())
 }
 
-async fn load(sql: &mut Sql<'_>, after: i64, most: usize) -> Result<Vec<Waiting>> {
-    let text = "SELECT key FROM entries WHERE key > $1 ORDER BY key LIMIT $2";
-    let rows = sql.query(text, &values_of![after, most]).await?;
+async fn load(sql: &mut Sql<'_>, text: &str, most: usize) -> Result<Vec<Waiting>> {
+    let rows = sql.query(text, &values_of![most]).await?;
     let keys = rows.into_iter().map(|mut row| row.int()).collect::<Result<Vec<_>>>()?;
     let mut waiting = Vec::with_capacity(keys.len());
     let mut scopes = Scopes::default();

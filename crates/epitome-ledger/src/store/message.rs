@@ -11,20 +11,17 @@ use crate::body;
 use crate::error::{LedgerError, Result};
 use crate::model::{ChainHash, NewMessage, Notation, Record, StoredMessage};
 use crate::sql::{Row, Sql, Statement, values_of};
-use crate::words;
 
 /// A message with everything about it that can be computed before anybody waits for a transaction.
 pub(crate) struct Prepared {
     pub(crate) message: NewMessage,
     hash: [u8; 16],
-    terms: String,
 }
 
 impl Prepared {
     pub(crate) fn of(message: NewMessage) -> Self {
         let hash = body::hash(&message.body);
-        let terms = entry::joined(&words::terms(&words::text_of(&message.body)));
-        Self { message, hash, terms }
+        Self { message, hash }
     }
 
     pub(crate) fn all(messages: Vec<NewMessage>) -> Vec<Self> {
@@ -33,10 +30,9 @@ impl Prepared {
 }
 
 /// Where a message goes.
-pub(crate) struct Place<'p> {
+pub(crate) struct Place {
     pub(crate) session: i64,
     pub(crate) tenant: i64,
-    pub(crate) scope: &'p [String],
     pub(crate) turn: u64,
     pub(crate) ordinal: u64,
     pub(crate) record: Record,
@@ -44,8 +40,8 @@ pub(crate) struct Place<'p> {
 }
 
 /// The statements that record a message at its place.
-pub(crate) fn insert(sql: &Sql<'_>, prepared: Prepared, place: &Place<'_>) -> Result<Vec<Statement>> {
-    let Prepared { message, hash, terms } = prepared;
+pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>> {
+    let Prepared { message, hash } = prepared;
     let insert = "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, tokens, chain, body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT key FROM bodies WHERE tenant = $3 AND hash = $10))";
     let values = values_of![
@@ -61,15 +57,11 @@ pub(crate) fn insert(sql: &Sql<'_>, prepared: Prepared, place: &Place<'_>) -> Re
         hash.as_slice(),
     ];
     let digest = Some(message.digest).filter(|digest| *digest != ContentHash::of(&message.body));
-    let mut statements =
-        vec![insert_body(place.tenant, hash, digest, message.body), Statement::new(insert, values)];
-    statements.push(entry::insert(
-        sql,
-        entry::Place::message(place.session, place.ordinal),
-        place.scope,
-        &terms,
-    ));
-    Ok(statements)
+    Ok(vec![
+        insert_body(place.tenant, hash, digest, message.body),
+        Statement::new(insert, values),
+        entry::insert(entry::Place::message(place.session, place.ordinal)),
+    ])
 }
 
 /// The statement that stores a body, unless the tenant has it.

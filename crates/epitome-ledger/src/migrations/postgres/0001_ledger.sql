@@ -188,10 +188,12 @@ CREATE TABLE entries (
     session BIGINT,
     kind    BIGINT NOT NULL,
     place   BIGINT NOT NULL,
-    -- The ledger's own terms; what they are is not PostgreSQL's business.
-    terms   TSVECTOR NOT NULL
+    -- The ledger's own terms; what they are is not PostgreSQL's business. They are filled in a little later than the rest, many
+    -- at a time. A search looks at those without terms itself.
+    terms   TSVECTOR
 );
-CREATE INDEX search ON entries USING gin (terms) WITH (fastupdate = on);
+CREATE INDEX search ON entries USING gin (terms) WHERE terms IS NOT NULL;
+CREATE INDEX entries_waiting ON entries (key) WHERE terms IS NULL;
 CREATE INDEX entries_event ON entries (place) WHERE kind = 2;
 -- What was purged, by whom and why.
 CREATE TABLE tombstones (
