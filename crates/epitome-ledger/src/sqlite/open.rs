@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::statement::failure;
@@ -64,6 +65,9 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     let connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failure)?;
     connection.busy_timeout(PATIENCE).map_err(failure)?;
+    // Plans must not depend on values: SQLite would prepare each statement on a table with a partial index anew for
+    // every value, to see whether that index serves.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failure)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(connection)
 }

@@ -18,12 +18,15 @@ use super::statement::failure;
 use crate::error::{LedgerError, Result};
 use crate::shared::Shared;
 use crate::sql::{self, Sql, Work};
-use crate::store::{self, pack::Rest};
+use crate::store::index;
+use crate::store::pack::{self, Rest};
 
 /// How much work may wait; more is told to come back later.
 const WAITING: usize = 4096;
 /// How much work shares one transaction at most.
 const TOGETHER: usize = 256;
+/// How long nobody must have written before what was written is indexed.
+const PAUSE: Duration = Duration::from_millis(5);
 /// How long nobody must have written before bodies are packed.
 const IDLE: Duration = Duration::from_secs(2);
 
@@ -81,14 +84,20 @@ fn guarded<T>(connection: &mut Connection, shared: &Shared, work: impl Work<T>) 
 }
 
 fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>) {
-    // After a while without work the bodies of it are packed; a database that was left unpacked is done at once.
+    // After a while without work the ledger keeps itself up; a database that was left in disorder is done at once.
     let mut upkeep = true;
     loop {
-        let job = match waiting.recv_timeout(IDLE) {
+        let unindexed = unindexed(&mut connection, shared);
+        let patience = if unindexed >= index::WAITING { PAUSE } else { IDLE };
+        let job = match waiting.recv_timeout(patience) {
             Ok(job) => job,
+            Err(RecvTimeoutError::Timeout) if unindexed >= index::WAITING => {
+                alone(&mut connection, shared, index::step);
+                continue;
+            }
             Err(RecvTimeoutError::Timeout) if upkeep => {
-                upkeep = alone(&mut connection, shared, |sql| store::pack::step(sql, Rest::Wait)) > 0;
-                upkeep |= alone(&mut connection, shared, store::index::step) > 0;
+                upkeep = alone(&mut connection, shared, |sql| pack::step(sql, Rest::Wait)) > 0;
+                upkeep |= alone(&mut connection, shared, index::step) > 0;
                 continue;
             }
             Err(RecvTimeoutError::Timeout) => match waiting.recv() {
@@ -100,27 +109,26 @@ fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>) {
         upkeep = true;
         let jobs = std::iter::once(job).chain(waiting.try_iter().take(TOGETHER - 1));
         together(&mut connection, shared, jobs);
-        index_if_due(&mut connection, shared);
+        bound_unindexed(&mut connection, shared);
     }
     // Leaves one file behind instead of three; what fails here is done by whoever opens it next.
     let _ = connection.execute_batch("PRAGMA optimize; PRAGMA wal_checkpoint(TRUNCATE);");
 }
 
-// The bound on what a search must look at itself.
-fn index_if_due(connection: &mut Connection, shared: &Shared) {
-    let progress = |mut sql: Sql<'_>| -> Result<(i64, i64)> {
-        at_once(Box::pin(async move { store::index::progress(&mut sql).await }))
-    };
-    let due = |connection: &mut Connection| {
-        let found = progress(Sql { shared, connection: sql::Connection::Sqlite(connection) });
-        found.is_ok_and(|(indexed, last)| last - indexed >= store::index::WAITING)
-    };
-    if !due(connection) {
+fn unindexed(connection: &mut Connection, shared: &Shared) -> i64 {
+    let mut sql = Sql { shared, connection: sql::Connection::Sqlite(connection) };
+    let progress = at_once(Box::pin(async move { index::progress(&mut sql).await }));
+    progress.map_or(0, |(indexed, last)| last - indexed)
+}
+
+// However busy the writers are, there is a bound to what a search must look at itself.
+fn bound_unindexed(connection: &mut Connection, shared: &Shared) {
+    if unindexed(connection, shared) < index::BACKLOG {
         return;
     }
     // The index can be made again from what it is of, so that it need not wait for the disk; the next write does.
     let _ = connection.execute_batch("PRAGMA synchronous = NORMAL");
-    while due(connection) && alone(connection, shared, store::index::step) > 0 {}
+    while unindexed(connection, shared) >= index::WAITING && alone(connection, shared, index::step) > 0 {}
     let _ = connection.execute_batch("PRAGMA synchronous = FULL");
 }
 

@@ -12,8 +12,10 @@ use crate::error::{LedgerError, Result};
 use crate::sql::{Sql, values_of};
 use crate::words;
 
-/// So many entries may wait to be indexed.
-pub(crate) const WAITING: i64 = 128;
+/// So many entries may wait for a pause in writing to be indexed.
+pub(crate) const WAITING: i64 = 64;
+/// So many entries may wait at all.
+pub(crate) const BACKLOG: i64 = 2048;
 /// So many are indexed in one step.
 const STEP: usize = 512;
 /// So many are looked at by a search, should there ever be more.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::hit::{self, Candidate};
 use super::index::{self, Waiting};
 use super::path::{Path, Span};
-use super::{entry, session};
+use super::{entry, session, tenant};
 use crate::error::Result;
 use crate::model::{Found, Hit, Order, Scope, Search};
 use crate::page::{Cursor, Page, Paging};
@@ -18,11 +18,11 @@ use crate::words::{Query, Reading, Term};
 /// Candidates whose texts are looked at in one go.
 const BATCH: usize = 64;
 /// Candidates that are looked at for one page of a search for a phrase; the next page goes on behind them.
-const LOOKED_AT: usize = 2048;
+const LOOKED_AT: usize = 512;
 /// Candidates that are ranked by their texts.
-const RANKED: usize = 160;
+const RANKED: usize = 96;
 /// Of each term the newest so many are candidates.
-const HEAD: usize = 256;
+const HEAD: usize = 128;
 /// Terms of a query that are looked up one by one.
 const TERMS: usize = 32;
 
@@ -41,6 +41,8 @@ pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: 
     let query = Query::parse(&search.query)?;
     let terms = query.terms();
     let (scope, path) = match search.scope {
+        // Where there is only one tenant, its term would be in every entry.
+        Scope::Tenant if tenant::is_alone(sql, tenant).await? => (Vec::new(), None),
         Scope::Tenant => (vec![entry::tenant_term(tenant)], None),
         Scope::Agent(agent) => (vec![entry::agent_term(tenant, &agent)], None),
         Scope::Session(id) => {
@@ -99,7 +101,9 @@ impl Asked {
                 next.is_some_and(|found| found.starts_with(&term.text))
             }
         };
-        let within = |entry: &&Waiting| self.scope.iter().any(|term| entry.terms.contains(term));
+        let within = |entry: &&Waiting| {
+            self.scope.is_empty() || self.scope.iter().any(|term| entry.terms.contains(term))
+        };
         let matching = move |entry: &&Waiting| within(entry) && terms.iter().all(|term| holds(entry, term));
         self.waiting.iter().filter(matching).map(|entry| entry.key)
     }
@@ -164,8 +168,8 @@ impl Expression {
             let prefix = if term.prefix { self.prefix } else { "" };
             format!("{quote}{}{quote}{prefix}", term.text)
         });
-        let scope = format!("({})", scope.join(self.or));
-        terms.chain([scope]).collect::<Vec<_>>().join(self.and)
+        let scope = (!scope.is_empty()).then(|| format!("({})", scope.join(self.or)));
+        terms.chain(scope).collect::<Vec<_>>().join(self.and)
     }
 }
 

@@ -47,3 +47,10 @@ pub(crate) async fn known_to_writer(sql: &mut Sql<'_>, id: TenantId) -> Result<i
 
 /// The key of a tenant that does not exist.
 const NOBODY: i64 = -1;
+
+/// Whether a tenant is the only one that ever wrote anything.
+pub(crate) async fn is_alone(sql: &mut Sql<'_>, tenant: i64) -> Result<bool> {
+    let rows = sql.query("SELECT key FROM tenants LIMIT 2", &[]).await?;
+    let keys = rows.into_iter().map(|mut row| row.int()).collect::<Result<Vec<_>>>()?;
+    Ok(keys == [tenant])
+}
