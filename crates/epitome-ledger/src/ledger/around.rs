@@ -59,7 +59,7 @@ impl Ledger {
 
     /// Records what happened on a channel and returns its number; what was recorded before keeps its own.
     pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<u64> {
-        self.record(work!(sql => event::append(sql, tenant, new).await)).await
+        self.record(1, work!(sql => event::append(sql, tenant, new).await)).await
     }
 
     /// Says that an event led to a turn.

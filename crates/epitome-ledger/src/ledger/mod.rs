@@ -71,13 +71,17 @@ impl Ledger {
         }
     }
 
-    /// Writes what can be searched for, and sees to it that it is indexed.
-    async fn record<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+    /// Writes so many things that can be searched for, and sees to it that they are indexed.
+    async fn record<T: Send + 'static>(&self, entries: usize, work: impl Work<T>) -> Result<T> {
         let written = self.write(work).await?;
         if let Database::Postgres(postgres) = &*self.0 {
             let ledger = self.clone();
-            postgres.index_if_due(async move {
-                if let Err(error) = ledger.write(index::step).await {
+            postgres.index_if_due(entries, async move {
+                let mut indexed = Ok(1);
+                while matches!(indexed, Ok(1..)) {
+                    indexed = ledger.write(index::step).await;
+                }
+                if let Err(error) = indexed {
                     tracing::warn!(%error, "the index could not be kept up");
                 }
             });
@@ -154,18 +158,19 @@ impl Ledger {
             return Err(LedgerError::BadRequest("there is nothing to append".to_owned()));
         }
         let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
-        self.record(work!(sql => append::turns(sql, tenant, expect, turns).await)).await
+        let entries = turns.iter().map(PreparedTurn::messages).sum();
+        self.record(entries, work!(sql => append::turns(sql, tenant, expect, turns).await)).await
     }
 
     /// Appends the reply to the turn that the session stands on.
     pub async fn reply(&self, tenant: TenantId, expect: Expect, reply: NewReply) -> Result<Receipt> {
         let reply = PreparedReply::from(reply);
-        self.record(work!(sql => append::reply(sql, tenant, expect, reply).await)).await
+        self.record(reply.messages(), work!(sql => append::reply(sql, tenant, expect, reply).await)).await
     }
 
     /// Appends a compaction, or the undoing of one. Its segments must tile the path.
     pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
-        self.record(work!(sql => compact::record(sql, tenant, expect, new).await)).await
+        self.record(1, work!(sql => compact::record(sql, tenant, expect, new).await)).await
     }
 
     /// A turn.

@@ -22,7 +22,10 @@ impl Ledger {
     ///
     /// Only the owner may ask for it. Bodies that nobody else uses go, too, and so does what can be searched for.
     pub async fn purge(&self, tenant: TenantId, what: Purge, warrant: Warrant) -> Result<Tombstone> {
-        self.write(work!(sql => purge::run(sql, tenant, what, warrant).await)).await
+        let tombstone = self.write(work!(sql => purge::run(sql, tenant, what, warrant).await)).await?;
+        // Pages that were freed before may hold copies of what was purged.
+        while self.write(work!(sql => pack::shrink(sql).await)).await? > 0 {}
+        Ok(tombstone)
     }
 
     /// What was purged of a tenant, the latest last.

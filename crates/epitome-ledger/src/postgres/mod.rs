@@ -29,13 +29,13 @@ pub(crate) struct Postgres {
     idle: Mutex<Vec<Lane>>,
     slots: Semaphore,
     shared: Arc<Shared>,
-    /// Writes since the index was last kept up, and the task that does it.
+    /// Entries since the index was last kept up, and the task that does it.
     written: AtomicUsize,
     indexing: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// After so many writes the index is kept up: what waits for it is looked at by every search.
-const WRITES: usize = 32;
+/// After so many entries the index is kept up: what waits for it is looked at by every search.
+const ENTRIES: usize = 64;
 
 impl Postgres {
     pub(crate) async fn open(url: &str, options: &Options) -> Result<Self> {
@@ -99,8 +99,8 @@ impl Postgres {
     }
 
     /// Starts `work` beside everything else where it is time for it and none is under way.
-    pub(crate) fn index_if_due(&self, work: impl Future<Output = ()> + Send + 'static) {
-        if self.written.fetch_add(1, Ordering::Relaxed) + 1 < WRITES {
+    pub(crate) fn index_if_due(&self, entries: usize, work: impl Future<Output = ()> + Send + 'static) {
+        if self.written.fetch_add(entries, Ordering::Relaxed) + entries < ENTRIES {
             return;
         }
         let mut indexing = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);

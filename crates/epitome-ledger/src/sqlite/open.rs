@@ -28,7 +28,7 @@ pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> 
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
     let set = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
-         PRAGMA wal_autocheckpoint = 8192;";
+         PRAGMA wal_autocheckpoint = 8192; PRAGMA secure_delete = FAST;";
     connection.execute_batch(set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;
     if let Some(bytes) = max_bytes {

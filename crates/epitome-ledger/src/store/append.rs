@@ -31,6 +31,20 @@ pub(crate) struct PreparedReply {
     time: Option<Time>,
 }
 
+impl PreparedTurn {
+    /// How many messages it has, those of its reply included.
+    pub(crate) fn messages(&self) -> usize {
+        self.input.len() + self.reply.as_ref().map_or(0, PreparedReply::messages)
+    }
+}
+
+impl PreparedReply {
+    /// How many messages it has.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages.len()
+    }
+}
+
 impl From<NewTurn> for PreparedTurn {
     fn from(new: NewTurn) -> Self {
         let NewTurn { id, input, model, estimated, time, reply } = new;

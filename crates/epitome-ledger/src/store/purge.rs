@@ -60,7 +60,7 @@ pub(crate) async fn run(
     if sql.either(true, false) {
         // Deleted terms lie in the index until it is rewritten.
         sql.execute("INSERT INTO search (search) VALUES ('optimize')", &[]).await?;
-        sql.query("PRAGMA secure_delete = OFF", &[]).await?;
+        sql.query("PRAGMA secure_delete = FAST", &[]).await?;
     }
     Ok(gone)
 }

@@ -35,11 +35,13 @@ async fn a_purged_session_is_gone(place: Place) {
     let (session, other) = (open_session(&ledger).await, open_session(&ledger).await);
     let turns = talk(&ledger, &session, 0..3).await;
     talk(&ledger, &other, 2..4).await;
-    compact(&ledger, &session, vec![summary(0..6, "a summary of it")]).await;
+    add(&ledger, &session, NewTurn::of(vec![user("the password is xyzzy")])).await;
+    compact(&ledger, &session, vec![summary(0..7, "a summary of it, with xyzzy")]).await;
+    ledger.pack().await.unwrap();
     healthy(&ledger).await;
     let tombstone = ledger.purge(ME, Purge::Session(session.id), warrant()).await.unwrap();
-    assert_eq!((tombstone.sessions, tombstone.turns, tombstone.messages), (1, 4, 6));
-    assert_eq!(tombstone.bodies, 4, "the other session uses two of them");
+    assert_eq!((tombstone.sessions, tombstone.turns, tombstone.messages), (1, 5, 7));
+    assert_eq!(tombstone.bodies, 5, "the other session uses two of them");
     assert!(matches!(ledger.session(ME, session.id).await, Err(LedgerError::NotFound { .. })));
     assert!(matches!(ledger.turn(ME, turns[0]).await, Err(LedgerError::NotFound { .. })));
     assert_eq!((hits(&ledger, "summary").await, hits(&ledger, "question").await), (0, 2));
@@ -50,7 +52,13 @@ async fn a_purged_session_is_gone(place: Place) {
     ));
     healthy(&ledger).await;
     talk(&ledger, &other, 5..6).await;
+    ledger.pack().await.unwrap();
     healthy(&ledger).await;
+    ledger.close().await;
+    if place.is_sqlite() {
+        let file = std::fs::read(place.file()).unwrap();
+        assert!(!file.windows(5).any(|bytes| bytes == b"xyzzy"), "not even in a free page");
+    }
 }
 
 async fn forks_keep_what_they_stand_on(place: Place) {
