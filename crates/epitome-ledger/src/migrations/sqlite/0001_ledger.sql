@@ -135,9 +135,10 @@ CREATE TABLE bodies (
 CREATE UNIQUE INDEX bodies_hash ON bodies (tenant, hash);
 CREATE INDEX bodies_pack ON bodies (pack) WHERE pack IS NOT NULL;
 
--- Bodies of one tenant that were recorded one after the other, compressed together.
+-- Bodies of one tenant that were recorded one after the other, compressed together. Keys are never given twice, because
+-- packs that were read are remembered by them.
 CREATE TABLE packs (
-    key    INTEGER PRIMARY KEY,
+    key    INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant INTEGER NOT NULL,
     size   INTEGER NOT NULL,
     bytes  BLOB NOT NULL
