@@ -93,7 +93,8 @@ impl Ledger {
     ///
     /// The best come in one page; the newest in any number of them. A page may be short and still have a next one.
     pub async fn search(&self, tenant: TenantId, search: Search, paging: Paging) -> Result<Page<Hit>> {
-        self.read(work!(sql => {
+        // What is indexed meanwhile would be found twice otherwise, or not at all.
+        self.snapshot(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             search::run(sql, tenant, search, paging).await
         }))

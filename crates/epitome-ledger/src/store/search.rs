@@ -136,15 +136,15 @@ async fn keys(
          ORDER BY key DESC LIMIT $3",
     );
     let mut keys: Vec<i64> = asked.waiting(terms).filter(|key| *key < before).take(limit).collect();
-    let limit = limit - keys.len();
-    if limit == 0 {
-        return Ok(keys);
-    }
     let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(&asked.scope, terms);
     let rows = sql.query(text, &values_of![matching, before, limit]).await?;
     for mut row in rows {
         keys.push(row.int()?);
     }
+    // On PostgreSQL keys are not indexed in their order.
+    keys.sort_unstable_by(|one, other| other.cmp(one));
+    keys.dedup();
+    keys.truncate(limit);
     Ok(keys)
 }
 
