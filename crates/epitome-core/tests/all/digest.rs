@@ -248,3 +248,15 @@ fn all_text(block: &Block) -> String {
         _ => String::new(),
     }
 }
+
+#[test]
+fn an_enormous_request_that_is_alone_has_the_whole_budget() {
+    let words: String = (0..20_000).map(|number| format!("item {number} is to be checked. ")).collect();
+    let messages = [Message::text(Role::User, words)];
+    let (path, counter, settings) = (path(&messages), counter(), Settings::default());
+    let count = |text: &str| counter.text(text);
+    let request = Request { budget: Some(Tokens(2_000)), ..Request::new(&settings) };
+    let mut digest = Digest::new(&path, &messages, &count);
+    let report = compact::compact(&path, &messages, &request, &mut digest, &count).report;
+    assert!((1_800..=2_000).contains(&report.tokens_after.0), "{}", report.tokens_after);
+}

@@ -61,7 +61,9 @@ impl<'g> Draft<'g> {
         let ordinary = self.candidates().last().copied();
         let in_thinking = self.cuts_in_thinking().last().copied().filter(|cut| Some(*cut) > ordinary);
         let cut = in_thinking.or(ordinary).unwrap_or(self.tail());
-        let mut draft = self.with_short_request().cut_at(cut);
+        // A request before the turn leaves room for it; one that is all there is may have the whole budget.
+        let is_alone = self.ground.request().is_some_and(|request| request + 1 == self.ground.path.len());
+        let mut draft = if is_alone { self.cut_at(cut) } else { self.with_short_request().cut_at(cut) };
         draft.without_thinking = in_thinking.is_some();
         draft.shorten_largest(Caps::Floor).then_some(draft)
     }
