@@ -1,16 +1,10 @@
 //! Numbers as people read them.
 
+use epitome_core::Tokens;
+
 /// `1234567` as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    format!("{:#}", Tokens(number))
 }
 
 /// A size in bytes with a unit that keeps it short.
