@@ -33,7 +33,7 @@ use crate::units::{Chars, Tokens};
 
 use self::basis::basis;
 use self::pack::{Choice, Ranking, ranked};
-use self::page::page;
+use self::page::{page, with_an_end};
 use self::parts::parts;
 use self::plain::plain;
 use self::quick::QuickSet;
@@ -82,7 +82,11 @@ impl<'a> Digest<'a> {
         let ranking = ranked(&reading, &mut worth, room.0 as f32 * 1.25 + 16.0);
         let with = |choices: &[Choice]| page(&reading, &worth, choices, &basis);
         let size = |checkpoint: &Checkpoint| self.size(&render(checkpoint), request);
-        fullest(&ranking, &with, &size)
+        let fullest = fullest(&ranking, &with, &size);
+        match request.level {
+            Level::Checkpoint => with_an_end(fullest, &reading, &size),
+            _ => fullest,
+        }
     }
 
     // How much of what it may have a text takes, by the stricter of the two caps.

@@ -6,6 +6,8 @@ use super::reading::Reading;
 use super::worth::Worth;
 use crate::checkpoint::{Checkpoint, Decision, Excerpt, Item, Name, Source};
 
+/// How many words of the last thing that was said are quoted.
+const END: usize = 30;
 /// Stands for what is left out of a line.
 const ELLIPSIS: &str = " … ";
 
@@ -48,6 +50,26 @@ pub(super) fn page(
     let name = |(_, thing): &(usize, usize)| Name::new(reading.things.get(*thing)?.text);
     checkpoint.names.extend(names.iter().filter_map(name));
     checkpoint
+}
+
+/// Where nothing was worth picking, how the last thing that was said begins: a checkpoint says where the work stands.
+pub(super) fn with_an_end(
+    checkpoint: Checkpoint,
+    reading: &Reading<'_>,
+    size: &dyn Fn(&Checkpoint) -> f32,
+) -> Checkpoint {
+    let Checkpoint { done, in_progress, context, excerpts, names, .. } = &checkpoint;
+    let is_told = !(excerpts.is_empty() && names.is_empty())
+        || [done, in_progress, context].into_iter().any(|items| !items.is_empty());
+    let last = (0..reading.units.len()).rev().find(|unit| !reading.is_shown(*unit));
+    let Some(last) = last.filter(|_| !is_told) else { return checkpoint };
+    let text = reading.text(last).trim_start();
+    let end = text.match_indices(char::is_whitespace).nth(END).map_or(text.len(), |(at, _)| at);
+    let words = text.get(..end).unwrap_or_default().to_owned();
+    let excerpt = Excerpt::new(vec![words], source(reading, last));
+    let mut longer = checkpoint.clone();
+    longer.excerpts.extend(excerpt);
+    if size(&longer) <= 1.0 { longer } else { checkpoint }
 }
 
 fn source(reading: &Reading<'_>, unit: usize) -> Option<Source> {

@@ -1,6 +1,6 @@
 //! Strategies by example: which segments they plan, with pins, with an earlier compaction, under a budget.
 
-use epitome_core::checkpoint::{Checkpoint, READERS_NOTE};
+use epitome_core::checkpoint::{Checkpoint, READERS_NOTE, validate};
 use epitome_core::compact::{
     Compaction, Decision, Fallback, LeadingSentences, Limits, Outcome, Placement, Plan, Planned, Preset,
     Request, Segment, Strategy, StrategyName, SummaryLength, SystemPlace, dry_run, view,
@@ -243,6 +243,7 @@ fn a_checkpoint_can_be_had_without_a_model() {
     let request = Request { budget: Some(Tokens(4_000)), ..asked(&settings) };
     let first = run(&messages, &request, &mut offline).compaction.unwrap();
     let summary = first.summary().unwrap();
+    assert!(validate(&summary).is_ok(), "{summary}");
     let read = Checkpoint::parse(&summary).checkpoint;
     assert_eq!(read.goal.as_ref().map(|goal| goal.text()), Some("Port the parser to Rust. Keep the tests."));
     assert!(read.done.iter().any(|item| item.text() == "The lexer is done."), "{summary}");
