@@ -141,6 +141,7 @@ pub(super) const FORMS: &[Form] = &[
 
 /// Those that have no prefix of their own.
 pub(super) const DISCORD: &str = "discord token";
+pub(super) const SENTRY: &str = "sentry key";
 pub(super) const TELEGRAM: &str = "telegram token";
 pub(super) const WEBHOOK: &str = "webhook address";
 

@@ -1,7 +1,8 @@
 //! What HTTP headers carry: credentials and cookies, wherever a header is quoted.
 
-use memchr::memmem;
+use std::ops::Range;
 
+use super::anchors::{Anchors, prepared};
 use super::assigned::judged;
 use super::names::Names;
 use super::value::{self, Value, Written};
@@ -10,14 +11,16 @@ use super::{Found, Kind, Text};
 /// The words before credentials, in small letters.
 const SCHEMES: &[&[u8]] = &[b"bearer", b"basic", b"token", b"apikey", b"digest", b"negotiate"];
 
+/// The scheme that is told of without its header, too.
+static BEARER: Anchors = Anchors::new(|| prepared(["earer "]));
+
 /// How far the cookies of a header are followed.
 const LONGEST_HEADER: usize = 4096;
 
 /// Finds `Bearer …` where no header's name stands before it.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
-    for at in memmem::find_iter(text.bytes, b"earer ") {
-        let behind = at + b"earer ".len();
-        let first = text.before(at).is_some_and(|byte| matches!(byte, b'B' | b'b'));
+    for Range { start, end: behind } in BEARER.places(text.bytes) {
+        let first = text.before(start).is_some_and(|byte| matches!(byte, b'B' | b'b'));
         let value = value::at(text, behind, false).filter(|_| first);
         let credentials = value.and_then(|value| judged(text, behind, &value, Names::Token));
         found.extend(credentials.map(|found| Found { kind: Kind::Authorization, ..found }));

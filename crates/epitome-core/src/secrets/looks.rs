@@ -4,7 +4,7 @@
 const DULL: &str = "password passwd passphrase passcode passw0rd pass pwd secret token tokens key keys api access auth \
     oauth bearer private public client admin administrator root user username users test testing tester tests example \
     sample demo dummy fake mock foo bar baz qux quux change me default guest none null nil true false undefined string \
-    str text value values val var arg param field name hello world letmein welcome qwerty abc abcd abcdef xyz login \
+    str text value values val var arg param field name hello world abc abcd abcdef xyz login \
     logout my the your new old wrong right correct incorrect invalid valid bad good some any other this that here is \
     not real a an one two three four first second third last placeholder redacted hidden masked postgres postgresql \
     mysql redis mongo mongodb rabbitmq minio django flask rails app dev development prod production staging stage \
@@ -12,7 +12,10 @@ const DULL: &str = "password passwd passphrase passcode passw0rd pass pwd secret
     anthropic env raw hash hashed encoded encrypted decrypted plain short long weak strong input output confirm \
     confirmation repeat current reset forgot forgotten required optional min max length id type data object int \
     bytes bool number code session cookie header basic digest credential credentials insert replace goes enter with \
-    todo and or to for in of with from only super";
+    todo and or to for in of with from only super must contain contains characters least match matches cannot please \
+    should will too missing failed empty unchanged unknown unset enabled disabled option options flag flags argument \
+    parameter prompt instead stdin file encoding base64 sha1 sha256 sha512 md5 utf8 bcrypt scrypt argon pbkdf aes \
+    salt salted passwort kennwort wachtwoord senha contrasena incorrecta obligatoire requerida falsch";
 
 /// Words that say "put yours here".
 const STAND_INS: &[&str] = &[
@@ -90,6 +93,11 @@ impl Shape {
         self.digits > 0 || self.turns >= 2
     }
 
+    /// Whether it is letters alone, and not two words joined by a capital, as names of types are.
+    pub(super) fn is_one_word(&self) -> bool {
+        self.letters == self.length && self.turns != 1
+    }
+
     /// Whether it is more than one letter repeated, as in `xxxx-xxxx`.
     pub(super) fn is_varied(&self) -> bool {
         self.distinct >= 6
@@ -127,6 +135,29 @@ pub(super) fn is_template(value: &[u8]) -> bool {
         || value.iter().any(|byte| matches!(byte, b'<' | b'>'))
         || marks.into_iter().any(holds)
         || lower(value).windows(4).any(|four| four == b"xxxx")
+}
+
+/// Whether a sign that joins nothing stands between letters: `sun!shine`.
+pub(super) fn is_pierced(value: &[u8]) -> bool {
+    let pierces = |three: &[u8]| match three {
+        &[left, sign, right] => {
+            left.is_ascii_alphanumeric() && b"!@#$%^&~".contains(&sign) && right.is_ascii_alphanumeric()
+        }
+        _ => false,
+    };
+    value.windows(3).any(pierces) && !value.contains(&b'.')
+}
+
+/// Whether words are a password, as in `correct horse`: a few small ones, without what messages and labels say.
+pub(super) fn is_passphrase(value: &[u8]) -> bool {
+    let words = || value.split(|byte| *byte == b' ');
+    let plain = |word: &[u8]| {
+        word.len() >= 3 && word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    };
+    let telling =
+        words().filter(|word| DULL.split_ascii_whitespace().any(|dull| dull.as_bytes() == *word)).count();
+    let named = words().any(|word| word.starts_with(b"pass"));
+    value.len() <= 64 && words().all(plain) && !named && telling * 2 <= words().count()
 }
 
 /// Whether a value is a number as programs write them: `0x80090033`, `4097u32`, `-12`.

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::Kind;
-use super::forms::{DISCORD, FORMS, TELEGRAM, WEBHOOK};
+use super::anchors::{Anchors, prepared};
+use super::forms::{DISCORD, FORMS, SENTRY, TELEGRAM, WEBHOOK};
 
 const OPENING: &str = "[secret: ";
+static OPENINGS: Anchors = Anchors::new(|| prepared([OPENING]));
 
 /// The longest label, so that a bracket far away is not looked for.
 const LONGEST_LABEL: usize = 32;
@@ -29,8 +29,8 @@ pub(super) struct Markers(Vec<Range<usize>>);
 
 impl Markers {
     pub(super) fn of(text: &str) -> Self {
-        let openings = memmem::find_iter(text.as_bytes(), OPENING);
-        Self(openings.filter_map(|start| marker_at(text.as_bytes(), start)).collect())
+        let openings = OPENINGS.places(text.as_bytes());
+        Self(openings.filter_map(|place| marker_at(text.as_bytes(), place.start)).collect())
     }
 
     /// Whether a marker lies in `span`, or part of one.
@@ -49,7 +49,7 @@ fn marker_at(text: &[u8], start: usize) -> Option<Range<usize>> {
 fn is_label(label: &[u8]) -> bool {
     let own =
         [Kind::JsonWebToken, Kind::PrivateKey, Kind::Authorization, Kind::Cookie, Kind::Password, Kind::Key];
-    let issued = FORMS.iter().map(|form| form.label).chain([DISCORD, TELEGRAM, WEBHOOK]);
+    let issued = FORMS.iter().map(|form| form.label).chain([DISCORD, SENTRY, TELEGRAM, WEBHOOK]);
     own.map(Kind::label).into_iter().chain(issued).any(|known| known.as_bytes() == label)
 }
 

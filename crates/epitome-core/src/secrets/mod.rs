@@ -1,9 +1,11 @@
 //! Secrets in text: where they stand, and the text with a marker in the place of each.
 //!
 //! A secret gives itself away by its form (`ghp_…`, `eyJ….eyJ…`, a private key's armour), by the name that it is assigned
-//! to (`API_KEY=…`, `"password": "…"`, `--token …`, `Authorization: …`) or by its place in a URL. A form is enough by
-//! itself; a name is not, because code is full of `password = get_password()`: what is assigned must look like a
-//! secret as well. Placeholders, code, and the words that tests log in with (`password='secret'`) stay readable.
+//! to (`API_KEY=…`, `"password": "…"`, `--token …`, `Authorization: …`) or by its place: in a URL, a command
+//! (`mysql -p…`), SQL (`IDENTIFIED BY '…'`), a line of `.netrc`, a sentence. A form is enough by itself; a name is not,
+//! because code is full of `password = get_password()`: what is assigned must look like a secret as well, or stand
+//! where nothing but a value can. Placeholders, code, and the words that tests log in with (`password='secret'`)
+//! stay readable.
 //!
 //! Anchors are found by byte search, and only what surrounds an anchor is looked at, up to a fixed length: the cost
 //! is linear in the text, whatever it contains. What is already a marker is left alone.
@@ -15,6 +17,7 @@
 //! assert_eq!(masked(text), "postgres://app:[secret: password]@db/main, password = os.environ['DB_PASSWORD']");
 //! ```
 
+mod anchors;
 mod assigned;
 mod forms;
 mod headers;
@@ -22,10 +25,13 @@ mod looks;
 mod marker;
 mod names;
 mod options;
+mod password_files;
+mod phrases;
 mod private_key;
 mod runs;
 mod url;
 mod value;
+mod webhooks;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -119,7 +125,9 @@ fn search(text: &str) -> Vec<Found> {
     forms::find(&text, &mut found);
     assigned::find(&text, &mut found);
     options::find(&text, &mut found);
+    phrases::find(&text, &mut found);
     headers::find(&text, &mut found);
+    webhooks::find(&text, &mut found);
     private_key::find(&text, &mut found);
     found.retain(|found| !text.markers.touch(found.span.clone()));
     apart(found)

@@ -7,17 +7,23 @@ use super::Text;
 pub(super) enum Names {
     /// A password: people think of them, so they may be short.
     Password,
+    /// A name that passwords share with other things.
+    Pass,
+    /// A secret that people may have thought of.
+    Phrase,
     /// A key or token: nobody thinks of them, but some are short.
     Secret,
     /// A name that other things have as well: what it names must look random.
     Token,
+    /// A name that means something in the query of a URL only.
+    Query,
     /// The header that says who asks.
     Authorization,
     /// Headers with cookies in them.
     Cookie,
 }
 
-use Names::{Authorization, Cookie, Password, Secret, Token};
+use Names::{Authorization, Cookie, Pass, Password, Phrase, Query, Secret, Token};
 
 /// Names by how they end. A space may be any joint between words, or none: `api key` is also `apiKey` and `API_KEY`.
 const NAMES: &[(&str, Names)] = &[
@@ -29,9 +35,14 @@ const NAMES: &[(&str, Names)] = &[
     ("kennwort", Password),
     ("mot de passe", Password),
     ("senha", Password),
-    (" pass", Password),
+    ("contraseña", Password),
+    ("contrasena", Password),
+    ("wachtwoord", Password),
+    ("пароль", Password),
+    ("密码", Password),
     (" pwd", Password),
-    ("secret", Secret),
+    (" pass", Pass),
+    ("secret", Phrase),
     ("secret key", Secret),
     ("secret key base", Secret),
     ("secret access key", Secret),
@@ -71,6 +82,8 @@ const NAMES: &[(&str, Names)] = &[
     (" credentials", Token),
     ("sessionid", Token),
     ("sessid", Token),
+    ("signature", Query),
+    (" key", Query),
     ("authorization", Authorization),
     (" cookie", Cookie),
 ];
@@ -105,9 +118,15 @@ pub(super) fn before(text: &Text<'_>, end: usize) -> Option<(Names, usize)> {
 
 // `AWS::IAM::AccessKey` is a type, and `arn:…:secret:name` a place.
 fn is_in_path(text: &Text<'_>, start: usize) -> bool {
-    let word = text.slice(0..start).iter().rev().take(64);
-    let length = word.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
-    text.before(start - length) == Some(b':')
+    let start = word_start(text, start);
+    // In `//registry/:_authToken` the colon ends a place.
+    text.before(start) == Some(b':') && text.before(start - 1) != Some(b'/')
+}
+
+/// Where the word begins that goes on at `at`.
+pub(super) fn word_start(text: &Text<'_>, at: usize) -> usize {
+    let word = text.slice(0..at).iter().rev().take(64);
+    at - word.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count()
 }
 
 /// Whether a name may end in these letters: most words are told by their last three.
@@ -118,6 +137,10 @@ pub(super) fn may_end(letters: [u8; 3]) -> bool {
             | b"ort"
             | b"sse"
             | b"nha"
+            | b"ena"
+            | b"\xc3\xb1a"
+            | b"\xbb\xd1\x8c"
+            | b"\xe7\xa0\x81"
             | b"swd"
             | b"pwd"
             | b"ase"
@@ -129,6 +152,7 @@ pub(super) fn may_end(letters: [u8; 3]) -> bool {
             | b"uth"
             | b"jwt"
             | b"sig"
+            | b"ure"
             | b"eds"
             | b"ial"
             | b"als"

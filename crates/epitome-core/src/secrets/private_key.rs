@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
+use super::anchors::{Anchors, prepared};
 use super::{Found, Kind, Text};
 
 /// A line of a key; what is shorter may be a word.
@@ -15,13 +16,16 @@ const LONGEST: usize = 16 << 10;
 /// How many bytes of words an armour's line has at most: `-----BEGIN ENCRYPTED PRIVATE KEY-----`.
 const LONGEST_TITLE: usize = 40;
 
+/// What the armour of each has.
+static TITLE: Anchors = Anchors::new(|| prepared(["PRIVATE KEY"]));
+
 /// The words that stand above an encrypted key.
 const HEADERS: &[&[u8]] = &[b"Proc-Type", b"4", b"ENCRYPTED", b"DEK-Info", b"Version", b"Comment"];
 
 /// Finds keys that are opened, then ends of keys that were cut off before.
 pub(super) fn find(text: &Text<'_>, found: &mut Vec<Found>) {
     // Hardly any text has one.
-    if memmem::find(text.bytes, b"PRIVATE KEY").is_none() {
+    if !TITLE.occur(text.bytes) {
         return;
     }
     let mut done = 0;

@@ -1,7 +1,7 @@
-//! Passwords in URLs, and URLs that are secrets themselves.
+//! Passwords in URLs, and users that are keys.
 
-use super::forms::WEBHOOK;
-use super::looks::is_template;
+use super::forms::SENTRY;
+use super::looks::{Shape, is_template};
 use super::{Found, Kind, Text};
 
 /// A host and what comes before the user's name and password, no longer.
@@ -10,19 +10,11 @@ const LONGEST: usize = 256;
 /// Words that stand for a password in documentation.
 const STAND_INS: &[&[u8]] = &[b"password", b"passwd", b"pass", b"pwd", b"pw"];
 
-/// Whoever has the rest of such an address can post there.
-const WEBHOOKS: &[&[u8]] = &[
-    b"hooks.slack.com/services/",
-    b"hooks.slack.com/workflows/",
-    b"discord.com/api/webhooks/",
-    b"discordapp.com/api/webhooks/",
-];
-
 /// The secret in the URL whose `://` stands at `at`, if that is one.
 pub(super) fn secret(text: &Text<'_>, at: usize) -> Option<Found> {
     let rest = text.from(at).strip_prefix(b"://")?;
     let start = at + 3;
-    let found = webhook(rest).or_else(|| password(rest))?;
+    let found = password(rest).or_else(|| user(rest))?;
     Some(Found { span: start + found.span.start..start + found.span.end, ..found })
 }
 
@@ -45,12 +37,14 @@ fn password(rest: &[u8]) -> Option<Found> {
     (password.len() > 1 && !stands_in).then_some(Found { span: start..at_sign, kind: Kind::Password })
 }
 
-fn webhook(rest: &[u8]) -> Option<Found> {
-    let host = WEBHOOKS.iter().find(|host| rest.starts_with(host))?;
-    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/');
-    let path = rest.get(host.len()..)?;
-    let length = path.iter().take(LONGEST).take_while(is_part).count();
-    let path = path.get(..length)?;
-    let secret = path.rsplit(|byte| *byte == b'/').any(|part| part.len() >= 20) && !is_template(path);
-    secret.then_some(Found { span: host.len()..host.len() + length, kind: Kind::Issued(WEBHOOK) })
+// Where the user's name is a key, nothing else is asked for: `https://key@host/project`.
+fn user(rest: &[u8]) -> Option<Found> {
+    let is_key = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let length = rest.iter().take(LONGEST).take_while(is_key).count();
+    let host = rest.get(length..)?.strip_prefix(b"@")?;
+    let host = host.get(..LONGEST).unwrap_or(host).split(|byte| *byte == b'/').next()?;
+    let sentry = memchr::memmem::find(host, b"sentry").is_some();
+    let shape = Shape::of(rest.get(..length)?);
+    let kind = if sentry { Kind::Issued(SENTRY) } else { Kind::Key };
+    (shape.length >= 20 && shape.is_random()).then_some(Found { span: 0..length, kind })
 }

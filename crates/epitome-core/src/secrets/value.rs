@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::looks::{Shape, is_dull, is_number, is_template, is_uuid};
+use super::looks::{Shape, is_dull, is_number, is_passphrase, is_pierced, is_template, is_uuid};
 use super::names::Names;
 use super::{Kind, Text};
 
@@ -22,8 +22,10 @@ pub(super) struct Value {
 pub(super) enum Written {
     /// In quotes: as it is.
     Quoted,
-    /// Without quotes, directly behind a name in capitals: a line of the environment.
-    Shouted,
+    /// In quotes, but perhaps only the next word in a list of them.
+    Listed,
+    /// Without quotes, where nothing but a value stands: in the environment, a command, the query of a URL.
+    Given,
     /// Without quotes: text or code.
     Bare,
 }
@@ -62,7 +64,7 @@ fn quoted(text: &Text<'_>, at: usize) -> Option<Value> {
 }
 
 fn bare(text: &Text<'_>, start: usize, spaced: bool, shouted: bool) -> Option<Value> {
-    let written = if shouted { Written::Shouted } else { Written::Bare };
+    let written = if shouted { Written::Given } else { Written::Bare };
     let ends = |byte: &u8| {
         byte.is_ascii_whitespace()
             || matches!(byte, b'"' | b'\'' | b'`' | b'\\')
@@ -82,23 +84,34 @@ fn bare(text: &Text<'_>, start: usize, spaced: bool, shouted: bool) -> Option<Va
 /// What the value is if it is a secret.
 pub(super) fn judge(text: &Text<'_>, value: &Value, says: Names) -> Option<Kind> {
     let (bytes, written) = (text.slice(value.span.clone()), value.written);
+    let chosen = matches!(says, Names::Password | Names::Phrase) && written == Written::Quoted;
     // Sentences of languages without spaces are no passwords either.
     let words = bytes.iter().any(|byte| byte.is_ascii_whitespace() || !byte.is_ascii());
     let code = written == Written::Bare && is_code(text, value);
-    if words || code || is_template(bytes) || is_place(bytes) || is_number(bytes) {
+    let number = is_number(bytes) && !(chosen && bytes.iter().all(u8::is_ascii_digit));
+    if (words && !(chosen && is_passphrase(bytes))) || code || is_template(bytes) || is_place(bytes) || number
+    {
         return None;
     }
     let shape = Shape::of(bytes);
     let secret = match says {
         Names::Password => is_password(bytes, &shape, written),
+        Names::Pass if written == Written::Quoted => is_password(bytes, &shape, Written::Listed),
+        Names::Pass => is_password(bytes, &shape, written),
+        Names::Phrase if written == Written::Bare => shape.is_random(),
+        Names::Phrase => shape.is_random() || is_password(bytes, &shape, written),
         Names::Secret => shape.is_random() || is_short_secret(bytes, &shape, written),
+        Names::Token if written == Written::Given => {
+            shape.is_random() || is_short_secret(bytes, &shape, written)
+        }
         Names::Token => shape.is_random() && !is_uuid(bytes),
+        Names::Query => written == Written::Given && shape.is_random(),
         Names::Cookie => shape.is_random(),
         Names::Authorization => shape.length >= 8 && shape.is_jumbled() && !is_dull(bytes),
     };
     secret.then_some(match says {
-        Names::Password => Kind::Password,
-        Names::Secret | Names::Token => Kind::Key,
+        Names::Password | Names::Pass => Kind::Password,
+        Names::Phrase | Names::Secret | Names::Token | Names::Query => Kind::Key,
         Names::Authorization => Kind::Authorization,
         Names::Cookie => Kind::Cookie,
     })
@@ -107,11 +120,13 @@ pub(super) fn judge(text: &Text<'_>, value: &Value, says: Names) -> Option<Kind>
 // Whether a value is a password rather than a word, a number or the name of one.
 fn is_password(bytes: &[u8], shape: &Shape, written: Written) -> bool {
     let mixed = match written {
-        Written::Shouted => true,
-        Written::Quoted => shape.digits + shape.symbols > 0,
-        Written::Bare => shape.digits > 0 || (shape.symbols > 0 && shape.is_jumbled()),
+        Written::Given => true,
+        Written::Quoted => shape.digits + shape.symbols > 0 || shape.is_one_word(),
+        Written::Listed => shape.digits + shape.symbols > 0,
+        Written::Bare => shape.digits > 0 || (shape.symbols > 0 && shape.is_jumbled()) || is_pierced(bytes),
     };
-    shape.length >= 6 && shape.letters > 0 && mixed && !is_dull(bytes)
+    let chosen = shape.letters > 0 || written == Written::Quoted;
+    shape.length >= 6 && chosen && mixed && !is_dull(bytes)
 }
 
 fn is_short_secret(bytes: &[u8], shape: &Shape, written: Written) -> bool {
@@ -119,8 +134,8 @@ fn is_short_secret(bytes: &[u8], shape: &Shape, written: Written) -> bool {
     written != Written::Bare && shape.length >= 8 && mixed && !is_dull(bytes)
 }
 
-// Calls, indices, attributes and names with joints: `get_token(2)`, `tokens[0]`, `self.password2`.
-fn is_code(text: &Text<'_>, value: &Value) -> bool {
+/// Whether a value without quotes is code: calls, indices, attributes and names with joints, as in `get_token(2)`, `tokens[0]`, `self.password2`.
+pub(super) fn is_code(text: &Text<'_>, value: &Value) -> bool {
     let bytes = text.slice(value.span.clone());
     let goes_on = matches!(text.byte(value.span.end), Some(b'(' | b'[' | b'{'));
     let brackets = bytes.iter().any(|byte| matches!(byte, b'(' | b'[' | b'{' | b'='));

@@ -52,6 +52,7 @@ mod prune_properties;
 mod prune_steps;
 mod recorded;
 mod secrets;
+mod secrets_places;
 mod secrets_properties;
 mod secrets_recall;
 mod secrets_recorded;

@@ -66,6 +66,10 @@ const PASSWORDS: &[&str] = &[
     "--password '{}'",
     "my password is \"{}\"",
     "password: {}",
+    "sshpass -p '{}' ssh host",
+    "IDENTIFIED BY '{}';",
+    "machine host login ann password {}",
+    "{\\\"password\\\": \\\"{}\\\"}",
 ];
 
 #[test]
