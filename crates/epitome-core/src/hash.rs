@@ -46,6 +46,11 @@ impl RecallId {
         let hash = ContentHash::of(text.as_bytes());
         Self(hash.0[..Self::DIGITS / 2].iter().fold(0, |id, byte| id << 8 | u64::from(*byte)))
     }
+
+    /// Its 48 bits, for those who store it.
+    pub fn number(self) -> u64 {
+        self.0
+    }
 }
 
 impl fmt::Display for RecallId {

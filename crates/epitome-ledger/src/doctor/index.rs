@@ -37,6 +37,10 @@ async fn counts(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
         ),
         ("events", "SELECT (SELECT count(*) FROM events) - (SELECT count(*) FROM entries WHERE kind = 2)"),
     ];
+    let stray = "SELECT count(*) FROM recalls r WHERE NOT EXISTS (SELECT 1 FROM messages m \
+         WHERE m.session = r.session AND m.ordinal = r.ordinal AND m.tenant = r.tenant)";
+    let stray = sql.one(stray, &[]).await?.map(|mut row| row.int()).transpose()?;
+    checkup.expect("recall ids", "the number of those without a message", stray, Some(0));
     for (what, text) in missing {
         let difference = sql.one(text, &[]).await?.map(|mut row| row.int()).transpose()?;
         checkup.expect("index", &format!("the number of {what} without an entry"), difference, Some(0));

@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use epitome_core::RecallId;
+
 use super::{Ledger, work};
 use crate::error::Result;
 use crate::model::{
-    ChainHash, Event, EventFilter, Expect, Hit, KnownPrefix, Lease, NewEvent, NewNote, Note, Search,
-    SessionId, TenantId, TurnId,
+    ChainHash, Event, EventFilter, Expect, Hit, KnownPrefix, Lease, NewEvent, NewNote, Note, Recalled,
+    Search, SessionId, TenantId, TurnId,
 };
 use crate::page::{Page, Paging};
-use crate::store::{event, lease, note, prefix, search, tenant};
+use crate::store::{event, lease, note, prefix, recall, search, tenant};
 
 impl Ledger {
     /// The longest beginning of a conversation that is recorded, of which these are the chain hashes of all messages.
@@ -17,6 +19,15 @@ impl Ledger {
         self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             prefix::find(sql, tenant, &chains).await
+        }))
+        .await
+    }
+
+    /// The message recorded last that holds a text of this recall id.
+    pub async fn recall(&self, tenant: TenantId, id: RecallId) -> Result<Option<Recalled>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            recall::find(sql, tenant, id).await
         }))
         .await
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::error::{LedgerError, Result};
 use crate::model::{
     CompactionRecord, Expect, NewCompaction, NewReply, NewSession, NewTurn, Receipt, RecordedView, Session,
-    SessionId, StoredMessage, TenantId, Turn, TurnId, Until,
+    SessionFilter, SessionId, StoredMessage, TenantId, Turn, TurnId, Until,
 };
 use crate::options::Options;
 use crate::page::{Page, Paging};
@@ -138,16 +138,35 @@ impl Ledger {
         .await
     }
 
-    /// The sessions of a tenant, or of one agent of it, the latest opened first.
+    /// The sessions of a tenant, the latest opened first.
     pub async fn sessions(
         &self,
         tenant: TenantId,
-        agent: Option<String>,
+        filter: SessionFilter,
         paging: Paging,
     ) -> Result<Page<Session>> {
         self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
-            session::list(sql, tenant, agent, paging).await
+            session::list(sql, tenant, filter, paging).await
+        }))
+        .await
+    }
+
+    /// Some of the sessions whose id begins with these digits, written with hyphens or without.
+    pub async fn sessions_by_prefix(&self, tenant: TenantId, digits: &str) -> Result<Vec<Session>> {
+        let range = session::IdRange::of(digits)?;
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            session::by_prefix(sql, tenant, range).await
+        }))
+        .await
+    }
+
+    /// The sessions that were forked off a session itself, the oldest first.
+    pub async fn forks(&self, tenant: TenantId, session: SessionId) -> Result<Vec<Session>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            session::forks(sql, tenant, session).await
         }))
         .await
     }

@@ -2,7 +2,7 @@
 
 use super::{Ledger, work};
 use crate::doctor;
-use crate::error::Result;
+use crate::error::{LedgerError, Result};
 use crate::model::{Checkup, Purge, TenantId, Tombstone, Warrant};
 use crate::store::pack::Rest;
 use crate::store::{index, pack, purge};
@@ -16,6 +16,19 @@ impl Ledger {
         self.write(work!(sql => index::all(sql).await)).await?;
         while self.write(work!(sql => pack::shrink(sql).await)).await? > 0 {}
         Ok(())
+    }
+
+    /// How many bytes the whole database takes, indexes included.
+    pub async fn stored_bytes(&self) -> Result<u64> {
+        self.read(work!(sql => {
+            let text = sql.either(
+                "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
+                "SELECT pg_database_size(current_database())",
+            );
+            let row = sql.one(text, &[]).await?;
+            row.ok_or_else(|| LedgerError::damaged("the database has no size"))?.count()
+        }))
+        .await
     }
 
     /// Takes sessions and events out for good, in one transaction, and leaves a tombstone that says so.

@@ -13,6 +13,7 @@ macro_rules! migrations {
         pub(crate) const $name: &[Migration] = &[
             Migration { sql: include_str!(concat!($folder, "/0001_ledger.sql")) },
             Migration { sql: include_str!(concat!($folder, "/0002_views.sql")) },
+            Migration { sql: include_str!(concat!($folder, "/0003_recall.sql")) },
         ];
     )*};
 }

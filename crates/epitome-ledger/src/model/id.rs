@@ -1,4 +1,5 @@
-//! Ids. Time-ordered, so that what was written together stands together.
+//! Ids. Those of turns are time-ordered, so that what was written together stands together; those of sessions are not, so that a
+//! few digits tell them apart.
 
 use std::fmt;
 use std::str::FromStr;
@@ -76,7 +77,9 @@ impl TenantId {
 impl SessionId {
     /// A new id.
     pub fn generate() -> Self {
-        Self(Uuid::now_v7())
+        let mut bytes = [0; 16];
+        blake3::Hasher::new().update(Uuid::now_v7().as_bytes()).finalize_xof().fill(&mut bytes);
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Messages as they are handed in, and as they come back.
 
-use epitome_core::{ContentHash, Role, Tokens};
+use epitome_core::{ContentHash, RecallId, Role, Tokens};
 
 use super::chain::ChainHash;
+use super::id::SessionId;
 
 /// Which notation a body is in. The ledger keeps the number and gives it no meaning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,6 +22,8 @@ pub struct NewMessage {
     pub digest: ContentHash,
     /// Its size as counted when it was recorded.
     pub tokens: Tokens,
+    /// The ids of the texts in it, by which each can be recalled.
+    pub recalls: Vec<RecallId>,
 }
 
 impl NewMessage {
@@ -28,7 +31,7 @@ impl NewMessage {
     pub fn new(role: Role, body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         let digest = ContentHash::of(&body);
-        Self { role, body, notation: Notation::default(), digest, tokens: Tokens::ZERO }
+        Self { role, body, notation: Notation::default(), digest, tokens: Tokens::ZERO, recalls: Vec::new() }
     }
 
     /// The same, of this many tokens.
@@ -68,4 +71,13 @@ pub struct StoredMessage {
     pub chain: ChainHash,
     /// Its size as counted when it was recorded.
     pub tokens: Tokens,
+}
+
+/// A message that holds the text of a recall id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recalled {
+    /// The session that recorded it.
+    pub session: SessionId,
+    /// The message.
+    pub message: StoredMessage,
 }

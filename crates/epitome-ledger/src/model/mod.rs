@@ -19,12 +19,12 @@ pub use checkup::{Checkup, Finding};
 pub use event::{Event, EventFilter, NewEvent};
 pub use id::{SessionId, TenantId, TurnId};
 pub use lease::Lease;
-pub use message::{NewMessage, Notation, Record, StoredMessage};
+pub use message::{NewMessage, Notation, Recalled, Record, StoredMessage};
 pub use note::{NewNote, Note, NoteKind};
 pub use prefix::{KnownPrefix, PrefixPlace};
 pub use purge::{Purge, Tombstone, Warrant};
 pub use search::{Found, Hit, Order, Scope, Search, Snippet};
-pub use session::{NewSession, Origin, Session};
+pub use session::{NewSession, Origin, Session, SessionFilter};
 pub use turn::{
     CompactionRecord, Completeness, Expect, NewCompaction, NewReply, NewTurn, Receipt, ReplyRecord, Turn,
     TurnKind,

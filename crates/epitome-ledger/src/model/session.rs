@@ -91,3 +91,14 @@ pub struct Session {
     /// When it last changed.
     pub updated: Time,
 }
+
+/// Which sessions are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Only of this agent.
+    pub agent: Option<String>,
+    /// Only those with this in their label, in capitals or not.
+    pub label: Option<String>,
+    /// Only of this platform.
+    pub platform: Option<String>,
+}

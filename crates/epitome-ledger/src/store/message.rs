@@ -6,7 +6,7 @@ use std::sync::Arc;
 use epitome_core::{ContentHash, Tokens};
 
 use super::path::Path;
-use super::{code, entry, pack, session};
+use super::{code, entry, pack, recall, session};
 use crate::body;
 use crate::error::{LedgerError, Result};
 use crate::model::{ChainHash, NewMessage, Notation, Record, StoredMessage};
@@ -41,7 +41,8 @@ pub(crate) struct Place {
 
 /// The statements that record a message at its place.
 pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>> {
-    let Prepared { message, hash } = prepared;
+    let Prepared { mut message, hash } = prepared;
+    let recalls = std::mem::take(&mut message.recalls);
     let insert = "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, tokens, chain, body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT key FROM bodies WHERE tenant = $3 AND hash = $10))";
     let values = values_of![
@@ -57,11 +58,13 @@ pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>
         hash.as_slice(),
     ];
     let digest = Some(message.digest).filter(|digest| *digest != ContentHash::of(&message.body));
-    Ok(vec![
+    let mut statements = vec![
         insert_body(place.tenant, hash, digest, message.body),
         Statement::new(insert, values),
         entry::insert(entry::Place::message(place.session, place.ordinal)),
-    ])
+    ];
+    statements.extend(recall::insert(recalls, place));
+    Ok(statements)
 }
 
 /// The statement that stores a body, unless the tenant has it.
@@ -77,17 +80,25 @@ pub(crate) fn insert_body(
     Statement::new(insert, values_of![tenant, hash.as_slice(), digest, body.len(), body])
 }
 
+const READ: &str = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \
+     FROM messages m JOIN bodies b ON b.key = m.body \
+     WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
+
+/// A message that a session appended itself.
+pub(crate) async fn read_own(sql: &mut Sql<'_>, owner: i64, ordinal: u64) -> Result<StoredMessage> {
+    let row = sql.one(READ, &values_of![owner, ordinal, ordinal + 1]).await?;
+    let missing = || LedgerError::damaged(format!("message {ordinal} of a session is missing"));
+    message(sql, row.ok_or_else(missing)?, &mut Unpacker::default()).await
+}
+
 /// The messages of a stretch of a path.
 pub(crate) async fn read(
     sql: &mut Sql<'_>,
     path: &Path,
     ranges: &[Range<u64>],
 ) -> Result<Vec<StoredMessage>> {
-    let text = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \
-         FROM messages m JOIN bodies b ON b.key = m.body \
-         WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
     let part =
-        |(owner, part): (i64, Range<u64>)| Statement::new(text, values_of![owner, part.start, part.end]);
+        |(owner, part): (i64, Range<u64>)| Statement::new(READ, values_of![owner, part.start, part.end]);
     let statements: Vec<Statement> = ranges.iter().flat_map(|range| path.messages(range)).map(part).collect();
     let expected: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
     let rows = sql.queries(&statements).await?;

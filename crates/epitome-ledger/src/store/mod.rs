@@ -19,6 +19,7 @@ pub(crate) mod pack;
 pub(crate) mod path;
 pub(crate) mod prefix;
 pub(crate) mod purge;
+pub(crate) mod recall;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod tenant;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use epitome_core::Time;
 
-use super::{entry, pack, tenant};
+use super::{entry, pack, recall, tenant};
 use crate::error::{LedgerError, Result};
 use crate::model::{Purge, TenantId, Tombstone, Warrant};
 use crate::sql::{Row, Sql, Value, values_of};
@@ -49,6 +49,7 @@ pub(crate) async fn run(
         session(sql, row.int()?, &mut gone).await?;
     }
     events(sql, tenant, purge, &mut gone).await?;
+    recall::forget(sql, tenant).await?;
     bodies(sql, tenant, &mut gone).await?;
     // The keys of what is gone may be given again, to what is neither packed nor indexed yet.
     let text = "UPDATE progress SET packed = CASE WHEN packed > (SELECT COALESCE(max(key), 0) FROM bodies) \

@@ -5,9 +5,11 @@ use epitome_core::{Time, Tokens};
 use super::path::End;
 use super::tenant;
 use crate::error::{LedgerError, Result};
-use crate::model::{ChainHash, Expect, NewSession, Origin, Session, SessionId, TenantId, TurnId};
+use crate::model::{
+    ChainHash, Expect, NewSession, Origin, Session, SessionFilter, SessionId, TenantId, TurnId,
+};
 use crate::page::{Cursor, Page, Paging};
-use crate::sql::{Row, Sql, Value, values_of};
+use crate::sql::{Row, Sql, values_of};
 
 /// A session's row.
 pub(crate) struct Standing {
@@ -214,22 +216,58 @@ pub(crate) async fn by_external(
 pub(crate) async fn list(
     sql: &mut Sql<'_>,
     tenant: i64,
-    agent: Option<String>,
+    filter: SessionFilter,
     paging: Paging,
 ) -> Result<Page<Session>> {
     let before = paging.after.map_or(Ok(i64::MAX), |cursor| cursor.number())?;
-    let (text, mut values): (&str, Vec<Value>) = match agent {
-        Some(agent) => (
-            select!("s.tenant = $1 AND s.key < $2 AND s.agent = $3 ORDER BY s.key DESC LIMIT $4"),
-            values_of![tenant, before, agent],
-        ),
-        None => {
-            (select!("s.tenant = $1 AND s.key < $2 ORDER BY s.key DESC LIMIT $3"), values_of![tenant, before])
-        }
-    };
-    values.push(Value::from(paging.limit + 1));
+    let text = select!(
+        "s.tenant = $1 AND s.key < $2 AND (CAST($3 AS TEXT) IS NULL OR s.agent = $3) \
+         AND (CAST($4 AS TEXT) IS NULL OR s.platform = $4) \
+         AND (CAST($5 AS TEXT) IS NULL OR lower(s.label) LIKE lower(CAST($5 AS TEXT)) ESCAPE '!') \
+         ORDER BY s.key DESC LIMIT $6"
+    );
+    let label = filter.label.map(|label| format!("%{}%", escaped(&label)));
+    let values = values_of![tenant, before, filter.agent, filter.platform, label, paging.limit + 1];
     let rows = sql.query(text, &values).await?;
     let standings = rows.into_iter().map(Standing::read).collect::<Result<Vec<_>>>()?;
     Ok(Page::of(standings, paging.limit, |standing| Cursor::of(standing.key))
         .map(|standing| standing.session))
+}
+
+// What is looked for is no pattern.
+fn escaped(label: &str) -> String {
+    label.replace('!', "!!").replace('%', "!%").replace('_', "!_")
+}
+
+/// The ids that begin alike.
+pub(crate) struct IdRange {
+    first: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl IdRange {
+    pub(crate) fn of(digits: &str) -> Result<Self> {
+        let bare: String = digits.chars().filter(|digit| *digit != '-').collect();
+        let hex = |filled: String| u128::from_str_radix(&filled, 16).ok().map(|id| id.to_be_bytes().to_vec());
+        let well_formed = bare.len() <= 32 && bare.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let range = well_formed.then(|| Some((hex(format!("{bare:0<32}"))?, hex(format!("{bare:f<32}"))?)));
+        let wrong = || LedgerError::BadRequest(format!("not the beginning of an id: {digits:?}"));
+        let (first, last) = range.flatten().ok_or_else(wrong)?;
+        Ok(Self { first, last })
+    }
+}
+
+/// Some of the sessions whose ids begin alike.
+pub(crate) async fn by_prefix(sql: &mut Sql<'_>, tenant: i64, range: IdRange) -> Result<Vec<Session>> {
+    let text = select!("s.tenant = $1 AND s.id >= $2 AND s.id <= $3 ORDER BY s.id LIMIT 10");
+    let rows = sql.query(text, &values_of![tenant, range.first, range.last]).await?;
+    rows.into_iter().map(|row| Ok(Standing::read(row)?.session)).collect()
+}
+
+/// The sessions that were forked off a session itself, the oldest first.
+pub(crate) async fn forks(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Result<Vec<Session>> {
+    let parent = by_id(sql, tenant, id).await?.key;
+    let text = select!("s.tenant = $1 AND s.parent = $2 ORDER BY s.key");
+    let rows = sql.query(text, &values_of![tenant, parent]).await?;
+    rows.into_iter().map(|row| Ok(Standing::read(row)?.session)).collect()
 }

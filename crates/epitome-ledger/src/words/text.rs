@@ -1,6 +1,9 @@
 //! What can be searched for in a body: the texts in it, whatever notation it is in.
+//!
+//! A body may be the record of a message as a tool wrote it, with the message inside, or several such records, some of which
+//! are not messages. Only messages are read.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Keys whose values are names and proofs for machines, not words for people.
 const SILENT: &[&str] = &[
@@ -11,11 +14,24 @@ const SILENT: &[&str] = &[
     "media_type",
     "role",
     "signature",
+    "thinkingSignature",
     "thoughtSignature",
     "tool_call_id",
     "tool_use_id",
+    "toolCallId",
     "type",
+    "usage",
 ];
+
+/// Keys of a message that tell of the call, not of what was said.
+const CIRCUMSTANCES: &[&str] =
+    &["api", "model", "provider", "status", "stop_reason", "stop_sequence", "stopReason", "timestamp"];
+
+/// Keys under which the records of tools hold a message.
+const ENVELOPES: &[&str] = &["message", "payload"];
+
+/// Keys of which a message has at least one.
+const SPEAKING: &[&str] = &["role", "content", "output", "arguments", "input", "action", "summary"];
 
 /// Texts longer than this without a space are content in base64, not words.
 const LONGEST_UNBROKEN: usize = 1024;
@@ -24,11 +40,46 @@ const LONGEST_UNBROKEN: usize = 1024;
 pub(crate) fn text_of(body: &[u8]) -> String {
     let whole = String::from_utf8_lossy(body);
     let mut text = String::with_capacity(body.len());
-    match structured(&whole) {
-        Some(value) => collect(&value, &mut text),
+    match records(&whole) {
+        Some(records) => records.iter().for_each(|record| message(record, &mut text)),
         None => text.push_str(&whole),
     }
     text
+}
+
+fn message(value: &Value, text: &mut String) {
+    let Some(object) = value.as_object().filter(|object| speaks(object)) else { return collect(value, text) };
+    let said = |key: &str| !SILENT.contains(&key) && !CIRCUMSTANCES.contains(&key);
+    object.iter().filter(|(key, _)| said(key)).for_each(|(_, field)| collect(field, text));
+}
+
+// One value is what it is; of several only messages count.
+fn records(text: &str) -> Option<Vec<Value>> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let mut values = values.collect::<Result<Vec<_>, _>>().ok()?;
+    if values.len() > 1 {
+        values.retain(|value| {
+            value.as_object().is_some_and(|object| inside(object).is_some() || speaks(object))
+        });
+    }
+    let opened = values.into_iter().map(|value| match value.as_object().and_then(inside) {
+        Some(message) => Value::Object(message.clone()),
+        None => value,
+    });
+    Some(opened.collect())
+}
+
+// The message that a record holds.
+fn inside(record: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    let inner = ENVELOPES.iter().find_map(|key| record.get(*key)?.as_object());
+    inner.filter(|inner| speaks(inner))
+}
+
+fn speaks(object: &Map<String, Value>) -> bool {
+    object.keys().any(|key| SPEAKING.contains(&key.as_str()))
 }
 
 fn structured(text: &str) -> Option<Value> {
@@ -59,4 +110,28 @@ fn say(string: &str, text: &mut String) {
     }
     text.push_str(string);
     text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_messages_are_read() {
+        let cases = [
+            (r#"{"role":"user","content":"one"}"#, "one\n"),
+            (r#"{"role":"user","content":"one","model":"m","usage":{"input":7}}"#, "one\n"),
+            (r#"{"role":"assistant","content":[{"input":{"model":"one"}}]}"#, "one\n"),
+            (r#"{"type":"user","uuid":"u","cwd":"/x","message":{"role":"user","content":"one"}}"#, "one\n"),
+            (r#"{"timestamp":"t","payload":{"type":"message","content":[{"text":"one"}]}}"#, "one\n"),
+            ("{\"type\":\"mode\",\"mode\":\"x\"}\n{\"role\":\"user\",\"content\":\"one\"}", "one\n"),
+            ("{\"payload\":{\"stdout\":\"x\"}}\n{\"payload\":{\"output\":\"one\"}}", "one\n"),
+            (r#"{"message":"a channel's event"}"#, "a channel's event\n"),
+            ("plain words", "plain words"),
+            ("{broken", "{broken"),
+        ];
+        for (body, expected) in cases {
+            assert_eq!(text_of(body.as_bytes()), expected, "{body}");
+        }
+    }
 }

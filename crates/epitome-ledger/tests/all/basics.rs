@@ -2,8 +2,8 @@
 
 use epitome_core::{Role, Tokens, Usage};
 use epitome_ledger::model::{
-    ChainHash, Completeness, Expect, NewMessage, NewReply, NewSession, NewTurn, Record, TenantId, TurnId,
-    Until,
+    ChainHash, Completeness, Expect, NewMessage, NewReply, NewSession, NewTurn, Record, SessionFilter,
+    TenantId, TurnId, Until,
 };
 use epitome_ledger::{LedgerError, Paging};
 
@@ -111,14 +111,15 @@ async fn sessions_are_found_and_listed_by_pages(place: Place) {
     let mut listed = Vec::new();
     let mut paging = Paging::first(3);
     loop {
-        let page = ledger.sessions(ME, None, paging).await.unwrap();
+        let page = ledger.sessions(ME, SessionFilter::default(), paging).await.unwrap();
         listed.extend(page.items);
         let Some(next) = page.next else { break };
         paging = Paging::after(next, 3);
     }
     opened.reverse();
     assert_eq!(listed, opened);
-    let odd = ledger.sessions(ME, Some("odd".into()), Paging::first(10)).await.unwrap();
+    let odd = SessionFilter { agent: Some("odd".into()), ..SessionFilter::default() };
+    let odd = ledger.sessions(ME, odd, Paging::first(10)).await.unwrap();
     assert_eq!(odd.items.len(), 3);
 }
 
@@ -137,7 +138,10 @@ async fn tenants_do_not_meet(place: Place) {
     let theirs = ledger.create_session(other, NewSession::of("agent")).await.unwrap();
     let stolen = Expect { session: theirs.id, head: Some(turns[0]), fence: None };
     assert!(ledger.append(other, stolen, vec![call("a", "b")]).await.is_err());
-    assert_eq!(ledger.sessions(other, None, Paging::first(9)).await.unwrap().items, [theirs]);
+    assert_eq!(
+        ledger.sessions(other, SessionFilter::default(), Paging::first(9)).await.unwrap().items,
+        [theirs]
+    );
 }
 
 async fn a_session_survives_reopening_and_packing(place: Place) {

@@ -42,9 +42,10 @@ async fn an_older_schema_is_brought_up(place: Place) {
     let turns = talk(&ledger, &session, 0..3).await;
     let before = ledger.view(ME, turns[2], Until::Reply).await.unwrap();
     ledger.close().await;
-    // Version 1 is version 2 without views.
+    // Version 1 has neither views nor recall ids.
     let views = "DROP VIEW conversation_history; DROP VIEW conversation_state; DROP VIEW shown_messages; \
-         DROP VIEW standing_compactions; DROP VIEW agent_turns; DROP VIEW agent_sessions; DROP VIEW paths;";
+         DROP VIEW standing_compactions; DROP VIEW agent_turns; DROP VIEW agent_sessions; DROP VIEW paths; \
+         DROP TABLE recalls;";
     let (one, two) = ("PRAGMA user_version = 1", "UPDATE ledger_schema SET version = 1");
     change(&place, &format!("{views} {one}"), &format!("{views} {two}"));
     let error = refusal(&place, Options { access: Access::ReadOnly, ..Options::default() }).await;

@@ -9,6 +9,7 @@ mod crash;
 mod faults;
 mod model;
 mod nexus;
+mod recall;
 mod search;
 mod seed_views;
 mod server;

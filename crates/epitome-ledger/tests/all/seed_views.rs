@@ -52,7 +52,7 @@ async fn agent_turns_of_nexus(place: Place) {
     let forked = talk(&ledger, &fork, 9..10).await[0];
     let text = "SELECT id, parent_turn_id, turn_type, has_children, token_count, tool_call_count, model, summary, \
          summarized_through_turn_id, first_kept_turn_id, tokens_before, tokens_after, response_message_id \
-         FROM agent_turns ORDER BY session_id, timestamp, id";
+         FROM agent_turns ORDER BY timestamp, id";
     let found = rows(&place, text);
     let expected = [
         format!("{one}||normal|1|6|2|m-1||||||{id}/1"),
@@ -66,7 +66,7 @@ async fn agent_turns_of_nexus(place: Place) {
     assert_eq!(queries, [format!("[\"{id}/2\"]")]);
     let sessions = rows(
         &place,
-        "SELECT id, head_turn_id, forked_from_session_id, forked_from_turn_id, turn_count FROM agent_sessions ORDER BY id",
+        "SELECT id, head_turn_id, forked_from_session_id, forked_from_turn_id, turn_count FROM agent_sessions ORDER BY turn_count DESC",
     );
     assert_eq!(sessions, [format!("{id}|{last}|||4"), format!("{}|{forked}|{id}|{one}|2", fork.id)]);
     let index = match place.is_sqlite() {

@@ -2,7 +2,7 @@
 
 use epitome_core::Time;
 use epitome_ledger::model::{
-    EventFilter, NewEvent, NewSession, NewTurn, Purge, Scope, Search, TenantId, Until, Warrant,
+    EventFilter, NewEvent, NewSession, NewTurn, Purge, Scope, Search, SessionFilter, TenantId, Until, Warrant,
 };
 use epitome_ledger::{Ledger, LedgerError, Paging};
 
@@ -76,7 +76,7 @@ async fn forks_keep_what_they_stand_on(place: Place) {
     healthy(&ledger).await;
     assert_eq!(ledger.view(ME, own[1], Until::Reply).await.unwrap(), before);
     assert!(matches!(ledger.turn(ME, turns[3]).await, Err(LedgerError::NotFound { .. })));
-    assert_eq!(ledger.sessions(ME, None, Paging::first(9)).await.unwrap().items.len(), 2);
+    assert_eq!(ledger.sessions(ME, SessionFilter::default(), Paging::first(9)).await.unwrap().items.len(), 2);
     ledger.create_session(ME, NewSession { id: NewSession::of("x").id, ..new }).await.unwrap();
     ledger.purge(ME, Purge::Session(fork.id), warrant()).await.unwrap();
     healthy(&ledger).await;
