@@ -15,6 +15,7 @@
 
 mod anthropic;
 mod body;
+mod canonical;
 mod chat;
 pub mod check;
 mod content;
@@ -36,6 +37,7 @@ mod sketch;
 mod system;
 
 pub use body::{Body, Piece};
+pub use canonical::{canonical_digest, digest_of_json};
 pub use dialect::Dialect;
 pub use edit::{Edit, Edits, from_core, splice_edits};
 pub use error::WireError;

@@ -23,8 +23,10 @@ mod detect;
 mod error;
 mod format;
 mod input;
+mod kept;
 mod lines;
 mod log;
+mod notation;
 mod pi;
 mod plain;
 mod reader;
@@ -40,8 +42,11 @@ mod transcript;
 
 pub use error::{Damaged, FileError};
 pub use format::{BadFormat, Format};
+pub use kept::{Kept, frame_format, message_of, record_of, restore};
 pub use log::Damage;
+pub use notation::Notation;
 pub use reader::{ReadOptions, Reader};
+pub use time::rfc3339 as parse_time;
 pub use transcript::{RecordedCompaction, Thread, ThreadKind, Transcript};
 
 /// All transcripts of a file that is already in memory.

@@ -17,7 +17,7 @@ pub(super) fn time(node: Node<'_>) -> Option<Time> {
 }
 
 /// The moment that `text` names, as in `2026-02-03T06:17:55.580Z` or `2026-02-03 07:17:55+01:00`.
-pub(super) fn rfc3339(text: &str) -> Option<Time> {
+pub fn rfc3339(text: &str) -> Option<Time> {
     let bytes = text.as_bytes();
     let separated = [(4, b"-"), (7, b"-"), (10, b"Tt "), (13, b":"), (16, b":")] as [(usize, &[u8]); 5];
     if !separated.iter().all(|(at, allowed)| bytes.get(*at).is_some_and(|byte| allowed.contains(byte))) {

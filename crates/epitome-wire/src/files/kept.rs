@@ -1,0 +1,190 @@
+//! Messages kept one by one, and the file put together again.
+//!
+//! Each message is kept as its records were written, byte for byte. What else stands in a file rides along with the message
+//! behind it: lines that are no messages before the message's own, and what surrounds a list of messages as a *frame* before the first
+//! one. So the messages of a thread are all that is needed to write the file of that thread again.
+//!
+//! Left out are lines behind the last message (they come with the next), blank lines, and repetitions of whole lines.
+
+use std::borrow::Cow;
+
+use epitome_core::{ContentHash, Message, Role};
+use serde::{Deserialize, Serialize};
+
+use super::error::FileError;
+use super::format::Format;
+use super::log::Damage;
+use super::notation::Notation;
+use super::reader::ReadOptions;
+use super::transcript::Transcript;
+use crate::canonical::{canonical_digest, digest_of_json};
+use crate::dialect::Dialect;
+use crate::json::{Cursor, Kind, Span, string};
+use crate::message::decode_message;
+
+/// A message as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its records and what rides along, byte for byte.
+    pub body: String,
+    /// The hash of its canonical form. Equal bodies have equal hashes.
+    pub digest: ContentHash,
+}
+
+/// What surrounds the messages of a file that is a list of them.
+#[derive(Serialize, Deserialize)]
+struct Frame<'a> {
+    epitome: Cow<'a, str>,
+    format: Cow<'a, str>,
+    before: Cow<'a, str>,
+    between: Cow<'a, str>,
+    after: Cow<'a, str>,
+}
+
+/// What every frame begins with.
+const FRAME: &str = r#"{"epitome":"frame","#;
+
+impl Transcript {
+    /// The notation in which its messages are kept.
+    pub fn notation(&self) -> Notation {
+        Notation::of_file(self.format, self.dialect)
+    }
+
+    /// Its messages as they are kept, one for one with `messages`.
+    pub fn kept(&self) -> Vec<Kept> {
+        let bodies = if self.notation().is_lines() { self.lines_of_messages() } else { self.elements() };
+        let kept = bodies.into_iter().zip(0..);
+        kept.map(|(body, at)| Kept { digest: self.digest(at), body }).collect()
+    }
+
+    // Only what a line says by itself may count, so that equal bodies have equal digests.
+    fn digest(&self, at: usize) -> ContentHash {
+        if !self.notation().is_lines() {
+            return digest_of_json(self.element(at).of(&self.text));
+        }
+        self.messages.get(at).map_or(ContentHash::of(&[]), canonical_digest)
+    }
+
+    fn lines_of_messages(&self) -> Vec<String> {
+        let mut bodies = vec![String::new(); self.messages.len()];
+        let mut waiting: Vec<Span> = Vec::new();
+        for record in self.records.iter().filter(|record| record.twin_of.is_none()) {
+            waiting.push(record.span);
+            let shown = record.message.filter(|at| !self.hidden.get(*at).copied().unwrap_or(false));
+            let Some(body) = shown.and_then(|at| bodies.get_mut(at)) else { continue };
+            for line in waiting.drain(..) {
+                if !body.is_empty() {
+                    body.push('\n');
+                }
+                body.push_str(line.of(&self.text));
+            }
+        }
+        bodies
+    }
+
+    fn elements(&self) -> Vec<String> {
+        let spans: Vec<Span> = (0..self.messages.len()).map(|at| self.element(at)).collect();
+        let mut bodies: Vec<String> = spans.iter().map(|span| span.of(&self.text).to_owned()).collect();
+        if let (Some(first), Some(last), Some(body)) = (spans.first(), spans.last(), bodies.first_mut()) {
+            let stretch = |start, end| Cow::Borrowed((Span { start, end }).of(&self.text));
+            let frame = Frame {
+                epitome: "frame".into(),
+                format: self.format.name().into(),
+                before: stretch(0, first.start),
+                between: spans.get(1).map_or(self.separator(), |second| stretch(first.end, second.start)),
+                after: stretch(last.end, self.text.len()),
+            };
+            let frame = serde_json::to_string(&frame).unwrap_or_default();
+            *body = format!("{frame}\n{body}");
+        }
+        bodies
+    }
+
+    fn separator(&self) -> Cow<'static, str> {
+        if self.format == Format::MessagesJsonl { "\n".into() } else { ",".into() }
+    }
+
+    // The one record of a message; an input that is a bare string has none.
+    fn element(&self, at: usize) -> Span {
+        let layout = self.layouts.get(at);
+        let record = layout.and_then(|layout| layout.records.first().copied());
+        record.or_else(|| Some(layout?.blocks.first()?.block)).unwrap_or_default()
+    }
+}
+
+// A body without its frame, and the frame.
+fn split(body: &str) -> (Option<Frame<'_>>, &str) {
+    if !body.starts_with(FRAME) {
+        return (None, body);
+    }
+    let frame = Cursor::new(body).skip().ok();
+    let read = frame.and_then(|span| serde_json::from_str(span.of(body)).ok().zip(body.get(span.end + 1..)));
+    read.map_or((None, body), |(frame, rest)| (Some(frame), rest))
+}
+
+/// The message's own text: a body without what surrounded the list that it was the first of.
+pub fn record_of(body: &str) -> &str {
+    split(body).1
+}
+
+/// The format of the file whose first message was kept like this, where that was a list of messages.
+pub fn frame_format(body: &str) -> Option<Format> {
+    split(body).0.and_then(|frame| frame.format.parse().ok())
+}
+
+/// The message that was kept like this.
+pub fn message_of(notation: Notation, body: &str) -> Result<Message, FileError> {
+    let record = record_of(body);
+    if notation.is_lines() {
+        let options = ReadOptions {
+            format: Some(notation.format()),
+            damage: Damage::KeepGoing,
+            ..ReadOptions::default()
+        };
+        let read = super::read_all(record.as_bytes(), options)?;
+        let last = read.first().and_then(|transcript| transcript.main().last().map(|at| (transcript, *at)));
+        let message = last.and_then(|(transcript, at)| transcript.messages.get(at).cloned());
+        return message.ok_or(FileError::NoSuchMessage(0));
+    }
+    if Kind::of(record) == Some(Kind::String) {
+        let whole = Span { start: 0, end: record.len() };
+        let text = string(record, whole).map_err(|_| FileError::NoSuchMessage(0))?;
+        return Ok(Message::text(Role::User, text));
+    }
+    let dialect = Dialect::of_message(record).unwrap_or(notation.dialect());
+    let read = decode_message(dialect, record).map(|(message, _)| message);
+    read.map_err(|_| FileError::UnknownFormat("not a message".to_owned()))
+}
+
+/// The file that holds the messages that were kept like this, in their order.
+pub fn restore(notation: Notation, bodies: &[&str]) -> String {
+    if notation.is_lines() {
+        return bodies.iter().flat_map(|body| [*body, "\n"]).collect();
+    }
+    let frame = bodies.first().and_then(|body| split(body).0);
+    let frame = frame.unwrap_or_else(|| bare(notation));
+    let mut text = frame.before.into_owned();
+    for (place, body) in bodies.iter().enumerate() {
+        if place > 0 {
+            text.push_str(&frame.between);
+        }
+        text.push_str(record_of(body));
+    }
+    text + &frame.after
+}
+
+// Messages that were never in a file.
+fn bare(notation: Notation) -> Frame<'static> {
+    let (before, after) = match notation {
+        Notation::Responses => (r#"{"input":["#, "]}\n"),
+        Notation::SweAgent => (r#"{"trajectory":[],"history":["#, "]}\n"),
+        _ => ("[", "]\n"),
+    };
+    Frame {
+        epitome: "frame".into(),
+        format: notation.format().name().into(),
+        before: before.into(),
+        between: ",".into(),
+        after: after.into(),
+    }
+}
