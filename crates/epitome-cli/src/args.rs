@@ -2,6 +2,8 @@
 
 mod compact;
 mod eval;
+mod moment;
+mod shelf;
 
 use std::path::PathBuf;
 
@@ -13,6 +15,10 @@ use epitome_wire::files::Format;
 
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
 pub(crate) use self::eval::{Eval, EvalFidelity, EvalRepeat, EvalTokens};
+pub(crate) use self::shelf::{
+    AppendEvent, Database, Doctor, Events, Export, History, Import, ListEvents, Paged, PurgeSessions, Recall,
+    Search, Sessions, ShowSession,
+};
 
 /// Keeps LLM agents inside their context window and loses nothing.
 #[derive(Parser)]
@@ -39,6 +45,8 @@ Examples:
   epitome compact session.jsonl --budget 20k -o small.jsonl
   epitome compact session.jsonl --budget 20k --preset nous --dry-run
   epitome count *.jsonl --model claude-opus-4-5       how large is it for this model?
+  epitome import ~/.claude/projects                   keep every session in a ledger
+  epitome search src/main.rs                          and find again what was said
 
 Settings come from defaults, then epitome.toml, then EPITOME_* variables, then flags.";
 
@@ -57,6 +65,17 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Compact(Compact),
     Count(Count),
+    Import(Import),
+    Sessions(Sessions),
+    Show(ShowSession),
+    History(History),
+    Search(Search),
+    Recall(Recall),
+    #[command(subcommand)]
+    Events(Events),
+    Export(Export),
+    Purge(PurgeSessions),
+    Doctor(Doctor),
     /// Measure Epitome itself on your transcripts.
     #[command(subcommand)]
     Eval(Eval),

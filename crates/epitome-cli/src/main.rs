@@ -13,6 +13,7 @@ mod print;
 mod progress;
 mod session;
 mod settings;
+mod shelf;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -43,6 +44,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compact(arguments) => compact::run(arguments, &settings),
         Command::Count(arguments) => count::run(arguments, &settings),
         Command::Eval(what) => eval::run(what, &settings),
+        shelf => shelf::run(shelf, &settings),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Words, numbers and pictures for a terminal. Data goes to stdout, talk to stderr.
 
 mod chart;
+mod moment;
 mod number;
 mod table;
 
 pub(crate) use chart::growth;
+pub(crate) use moment::moment;
 pub(crate) use number::{bytes, grouped, percent, plural};
 pub(crate) use table::{Align, Table};
 

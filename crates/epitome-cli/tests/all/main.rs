@@ -16,6 +16,7 @@ mod output;
 mod piped;
 mod run;
 mod settings;
+mod shelf;
 mod shown;
 mod threads;
 mod workspace;

@@ -12,7 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-core", &[]),
     ("epitome-wire", &["epitome-core"]),
     ("epitome-ledger", &["epitome-core"]),
-    ("epitome-cli", &["epitome-core", "epitome-wire"]),
+    ("epitome-cli", &["epitome-core", "epitome-ledger", "epitome-wire"]),
 ];
 
 /// Crates that would bring async, I/O, a clock or randomness into the core.

@@ -1,0 +1,106 @@
+//! The ledger at the command line: what was said is imported, listed, shown, found, recalled, written out, checked, purged.
+//!
+//! Each command is one file. This one opens the ledger and hands over.
+
+mod doctor;
+mod events;
+mod export;
+mod history;
+mod import;
+mod pick;
+mod place;
+mod purge;
+mod recall;
+mod search;
+mod sessions;
+mod show;
+
+use epitome_ledger::model::TenantId;
+use epitome_ledger::{Access, Ledger, Options};
+
+use crate::args::{Command, Database, Events};
+use crate::settings::Settings;
+
+/// Runs a command of the ledger.
+pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> {
+    match command {
+        Command::Import(arguments) => import::run(arguments, settings),
+        Command::Sessions(arguments) => reading(&arguments.database, |shelf| sessions::run(arguments, shelf)),
+        Command::Show(arguments) => reading(&arguments.database, |shelf| show::run(arguments, shelf)),
+        Command::History(arguments) => {
+            reading(&arguments.database, |shelf| history::run(arguments, shelf, settings))
+        }
+        Command::Search(arguments) => reading(&arguments.database, |shelf| search::run(arguments, shelf)),
+        Command::Recall(arguments) => reading(&arguments.database, |shelf| recall::run(arguments, shelf)),
+        Command::Export(arguments) => reading(&arguments.database, |shelf| export::run(arguments, shelf)),
+        Command::Doctor(arguments) => reading(&arguments.database, |shelf| doctor::run(arguments, shelf)),
+        Command::Events(Events::List(arguments)) => {
+            reading(&arguments.database, |shelf| events::list(arguments, shelf))
+        }
+        Command::Events(Events::Append(arguments)) => {
+            writing(&arguments.database, |shelf| events::append(arguments, shelf))
+        }
+        Command::Purge(arguments) => writing(&arguments.database, |shelf| purge::run(arguments, shelf)),
+        Command::Inspect(_) | Command::Compact(_) | Command::Count(_) | Command::Eval(_) => Ok(()),
+    }
+}
+
+/// An open ledger, and whose part of it is meant.
+pub(super) struct Shelf {
+    /// The ledger.
+    pub(super) ledger: Ledger,
+    /// The tenant.
+    pub(super) tenant: TenantId,
+    /// Where it is, without a password.
+    pub(super) name: String,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Shelf {
+    /// Opens the ledger that the arguments name.
+    pub(super) fn open(database: &Database, access: Access) -> anyhow::Result<Self> {
+        let address = place::address(database.db.as_deref())?;
+        let name = place::shown(&address);
+        match access {
+            Access::ReadOnly => place::require(&address)?,
+            Access::ReadWrite => place::prepare(&address)?,
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let ledger = runtime
+            .block_on(Ledger::open(&address, Options { access, ..Options::default() }))
+            .map_err(|error| place::refused(&error, &name))?;
+        Ok(Self { ledger, tenant: database.tenant.unwrap_or(TenantId::LOCAL), name, runtime })
+    }
+
+    /// Waits for work on the ledger.
+    pub(super) fn wait<T>(&self, work: impl Future<Output = epitome_ledger::Result<T>>) -> anyhow::Result<T> {
+        self.runtime.block_on(work).map_err(|error| place::refused(&error, &self.name))
+    }
+
+    /// Waits for work that fails in its own words.
+    pub(super) fn wait_any<T>(&self, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+        self.runtime.block_on(work).map_err(|error| match error.downcast::<epitome_ledger::LedgerError>() {
+            Ok(error) => place::refused(&error, &self.name),
+            Err(error) => error,
+        })
+    }
+
+    /// Ends all work on the ledger.
+    pub(super) fn close(&self) {
+        self.runtime.block_on(self.ledger.close());
+    }
+}
+
+fn reading(database: &Database, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    with(Shelf::open(database, Access::ReadOnly)?, work)
+}
+
+fn writing(database: &Database, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    with(Shelf::open(database, Access::ReadWrite)?, work)
+}
+
+fn with(shelf: Shelf, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let outcome = work(&shelf);
+    shelf.close();
+    outcome
+}

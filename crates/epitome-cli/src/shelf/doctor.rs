@@ -1,0 +1,59 @@
+//! `epitome doctor`: everything that must hold, checked. It repairs nothing.
+
+use serde_json::json;
+
+use super::Shelf;
+use crate::args::Doctor;
+use crate::fail::failure;
+use crate::print::{BAD, GOOD, grouped, paint, plural};
+
+/// What is checked, for those who want to know what "nothing is wrong" means.
+const CHECKED: [&str; 5] = [
+    "the database's own pages",
+    "bodies: every byte hashes to its name, packs unpack",
+    "sessions: turns and messages without gaps, chain hashes, heads, counts, spans of forks",
+    "compactions: segments tile their path, the nearest one is known at every turn",
+    "index: an entry for everything, found by its own words; recall ids point at messages",
+];
+
+/// Runs the command.
+pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
+    let checkup = shelf.wait(shelf.ledger.doctor())?;
+    if arguments.json {
+        let findings = checkup.findings.iter();
+        let findings: Vec<_> =
+            findings.map(|finding| json!({"subject": finding.subject, "problem": finding.problem})).collect();
+        let told = json!({
+            "sessions": checkup.sessions, "turns": checkup.turns, "messages": checkup.messages,
+            "bodies": checkup.bodies, "events": checkup.events, "checked": CHECKED, "findings": findings,
+        });
+        println!("{told}");
+    } else {
+        anstream::println!(
+            "{} sessions, {} turns, {} messages, {} bodies, {} events in {}",
+            grouped(checkup.sessions),
+            grouped(checkup.turns),
+            grouped(checkup.messages),
+            grouped(checkup.bodies),
+            grouped(checkup.events),
+            shelf.name,
+        );
+        for what in CHECKED {
+            anstream::println!("  checked: {what}");
+        }
+        for finding in &checkup.findings {
+            anstream::println!("{} {finding}", paint(BAD, "wrong:"));
+        }
+    }
+    match checkup.findings.len() {
+        0 if arguments.json => Ok(()),
+        0 => {
+            anstream::println!("{}", paint(GOOD, "nothing is wrong"));
+            Ok(())
+        }
+        count => Err(failure(
+            format!("{} in {}", plural(count, "finding"), shelf.name),
+            "nothing was repaired; restore a backup, or export what can be read and import it anew",
+        )),
+    }
+}

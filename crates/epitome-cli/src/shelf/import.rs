@@ -1,0 +1,116 @@
+//! `epitome import`: sessions of other tools become sessions of the ledger.
+
+mod paths;
+mod record;
+mod steps;
+
+use std::path::Path;
+
+use epitome_ledger::Access;
+use serde::Serialize;
+
+use self::paths::Material;
+use self::record::{Outcome, record};
+use super::Shelf;
+use crate::args::Import;
+use crate::input::{self, Item};
+use crate::print::{bytes, grouped, percent, plural, say};
+use crate::settings::Settings;
+
+/// What an import did.
+#[derive(Default, Serialize)]
+struct Summary {
+    files: u64,
+    /// Files that could not be read, whole or in part.
+    failed: u64,
+    /// Sessions that were not there before, forks included.
+    new: u64,
+    /// Of these, those that share a beginning with another session.
+    forked: u64,
+    grown: u64,
+    unchanged: u64,
+    /// Messages that were recorded.
+    messages: u64,
+    compactions: u64,
+    /// Bytes of text that were read.
+    bytes: u64,
+    /// Bytes that the ledger has taken since, indexes included.
+    stored: u64,
+    /// Bytes that the whole ledger takes.
+    ledger: u64,
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()> {
+    let sources = input::sources(&arguments.input)?;
+    let shelf = Shelf::open(&arguments.database, Access::ReadWrite)?;
+    let before = shelf.wait(shelf.ledger.stored_bytes())?;
+    let counter = settings.models.get("").model.counter();
+    let agent = arguments.agent.as_deref();
+    let work = |path: &Path, transcript| Ok(Material::of(path, transcript, agent, &counter));
+    let mut summary = Summary::default();
+    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+        match item {
+            Item::Session(material) => summary.add(&shelf, &material)?,
+            Item::Done => summary.files += 1,
+            Item::Failed => summary.failed += 1,
+        }
+        Ok(())
+    });
+    if summary.messages > 0 {
+        shelf.wait(shelf.ledger.pack())?;
+    }
+    summary.ledger = shelf.wait(shelf.ledger.stored_bytes())?;
+    summary.stored = summary.ledger.saturating_sub(before);
+    summary.print(arguments, &shelf)?;
+    shelf.close();
+    outcome
+}
+
+impl Summary {
+    fn add(&mut self, shelf: &Shelf, material: &Material) -> anyhow::Result<()> {
+        self.bytes += material.bytes;
+        for path in &material.paths {
+            let recorded = shelf.wait_any(record(shelf, material, path))?;
+            self.messages += recorded.messages;
+            self.compactions += recorded.compactions;
+            match recorded.outcome {
+                Outcome::New => self.new += 1,
+                Outcome::Forked => (self.new, self.forked) = (self.new + 1, self.forked + 1),
+                Outcome::Grown => self.grown += 1,
+                Outcome::Unchanged => self.unchanged += 1,
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self, arguments: &Import, shelf: &Shelf) -> anyhow::Result<()> {
+        if arguments.json {
+            println!("{}", serde_json::to_string(self)?);
+            return Ok(());
+        }
+        let forked = match self.forked {
+            0 => String::new(),
+            forked => format!(" ({} forked)", grouped(forked)),
+        };
+        say(format_args!(
+            "sessions: {} new{forked}, {} grown, {} unchanged; files: {} read, {} failed",
+            grouped(self.new),
+            grouped(self.grown),
+            grouped(self.unchanged),
+            grouped(self.files),
+            grouped(self.failed),
+        ));
+        let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
+        say(format_args!(
+            "recorded: {} and {} of {} of text, in {} of storage ({})",
+            count(self.messages, "message"),
+            count(self.compactions, "compaction"),
+            bytes(self.bytes),
+            bytes(self.stored),
+            percent(self.stored, self.bytes),
+        ));
+        say(format_args!("ledger:   {} in {}", bytes(self.ledger), shelf.name));
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! Recording a path: finding how much of it is known and where it goes on, then writing the rest.
+
+use epitome_core::Role;
+use epitome_ledger::model::{
+    ChainHash, Expect, KnownPrefix, NewSession, Receipt, Session, Turn, TurnId, TurnKind,
+};
+use epitome_ledger::{LedgerError, Result};
+
+use super::super::Shelf;
+use super::paths::{Material, PathThrough};
+use super::steps::Rest;
+
+/// How often a path is tried again when somebody else was faster.
+const TRIES: usize = 5;
+
+/// What became of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// A session that was not there.
+    New,
+    /// A session that was not there, on a beginning that was.
+    Forked,
+    /// A session got more.
+    Grown,
+    /// All of it was there.
+    Unchanged,
+}
+
+/// What was written of a path.
+pub(super) struct Recorded {
+    pub(super) outcome: Outcome,
+    pub(super) messages: u64,
+    pub(super) compactions: u64,
+}
+
+/// Records what is not recorded yet of a path.
+pub(super) async fn record(
+    shelf: &Shelf,
+    material: &Material,
+    path: &PathThrough,
+) -> anyhow::Result<Recorded> {
+    let mut tries = 0;
+    loop {
+        let recorder = Recorder::new(shelf, material, path);
+        match recorder.run().await {
+            // Another process imports the same; what it has written is found when we look again.
+            Err(LedgerError::HeadMoved { .. } | LedgerError::Exists { .. }) if tries < TRIES => tries += 1,
+            recorded => return Ok(recorded?),
+        }
+    }
+}
+
+/// Where a path goes on.
+enum Start {
+    /// At the head of a session that has this much of it.
+    At(Box<Session>),
+    /// Behind a turn of another session.
+    Behind(TurnId),
+    /// From nothing.
+    Anew,
+    /// Nowhere: all of it is there.
+    Known,
+}
+
+struct Recorder<'a> {
+    shelf: &'a Shelf,
+    material: &'a Material,
+    path: &'a PathThrough,
+    chains: Vec<ChainHash>,
+    /// The number of messages up to the first one of the model, that included.
+    answered: usize,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(shelf: &'a Shelf, material: &'a Material, path: &'a PathThrough) -> Self {
+        let messages = || path.messages.iter().filter_map(|at| material.messages.get(*at));
+        let chains = ChainHash::along(messages().map(|message| &message.digest));
+        let first = messages().position(|message| message.role == Role::Assistant);
+        Self { shelf, material, path, chains, answered: first.map_or(usize::MAX, |first| first + 1) }
+    }
+
+    async fn run(&self) -> Result<Recorded> {
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        let named = match &self.path.external {
+            Some(name) => ledger.find_session(*tenant, &self.material.agent, name).await?,
+            None => None,
+        };
+        let has_name = named.is_none() && self.path.external.is_some();
+        let (session, outcome) = match self.start(named).await? {
+            Start::Known => return Ok(Recorded { outcome: Outcome::Unchanged, messages: 0, compactions: 0 }),
+            Start::At(session) => (*session, Outcome::Grown),
+            Start::Behind(turn) => {
+                (ledger.fork(*tenant, turn, self.new_session(has_name)).await?, Outcome::Forked)
+            }
+            Start::Anew => (ledger.create_session(*tenant, self.new_session(has_name)).await?, Outcome::New),
+        };
+        let mut recorded = self.write(&session).await?;
+        let nothing = recorded.messages == 0 && recorded.compactions == 0;
+        recorded.outcome = if outcome == Outcome::Grown && nothing { Outcome::Unchanged } else { outcome };
+        Ok(recorded)
+    }
+
+    async fn start(&self, named: Option<Session>) -> Result<Start> {
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        let is_new_name = named.is_none() && self.path.external.is_some();
+        if let Some(session) = named.filter(|session| self.holds(session)) {
+            return Ok(Start::At(Box::new(session)));
+        }
+        let Some(known) = ledger.find_prefix(*tenant, self.chains.clone()).await? else {
+            return Ok(Start::Anew);
+        };
+        if !is_new_name {
+            if known.messages == self.chains.len() as u64 && !self.lacks_compaction(&known).await? {
+                return Ok(Start::Known);
+            }
+            // A session without a name of its own is known by what is said in it.
+            for place in known.places.iter().filter(|place| place.at_head) {
+                let session = ledger.session(*tenant, place.session).await?;
+                if session.external.is_none() && session.agent == self.material.agent {
+                    return Ok(Start::At(Box::new(session)));
+                }
+            }
+        }
+        self.fork_point(known).await
+    }
+
+    // Whether the path begins with all that was said in a session.
+    fn holds(&self, session: &Session) -> bool {
+        let length = usize::try_from(session.messages).unwrap_or(usize::MAX);
+        match length.checked_sub(1) {
+            Some(last) => self.chains.get(last) == Some(&session.chain),
+            None => true,
+        }
+    }
+
+    // An import that was cut off may have left a summary's message without its compaction.
+    async fn lacks_compaction(&self, known: &KnownPrefix) -> Result<bool> {
+        let rest = Rest::new(self.material, self.path, self.chains.len());
+        if rest.compaction_due().and_then(|due| rest.compaction(due)).is_none() {
+            return Ok(false);
+        }
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        for place in known.places.iter().filter(|place| place.at_head) {
+            let session = ledger.session(*tenant, place.session).await?;
+            if let Some(head) = session.head
+                && ledger.turn(*tenant, head).await?.kind == TurnKind::Call
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    // Many sessions open alike; only what the model answered tells that they are one conversation. A fork leaves a turn
+    // at its end.
+    async fn fork_point(&self, mut known: KnownPrefix) -> Result<Start> {
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        loop {
+            if known.messages < self.answered as u64 {
+                return Ok(Start::Anew);
+            }
+            if let Some(place) = known.places.iter().find(|place| place.ends_turn) {
+                return Ok(Start::Behind(place.turn));
+            }
+            let Some(place) = known.places.first() else { return Ok(Start::Anew) };
+            let first = ledger.turn(*tenant, place.turn).await?.first;
+            let before = self.chains.get(..usize::try_from(first).unwrap_or(0)).unwrap_or_default();
+            known = match ledger.find_prefix(*tenant, before.to_vec()).await? {
+                Some(known) => known,
+                None => return Ok(Start::Anew),
+            };
+        }
+    }
+
+    fn new_session(&self, has_name: bool) -> NewSession {
+        let first = self.path.messages.iter().filter_map(|at| self.material.messages.get(*at)?.time).next();
+        NewSession {
+            label: self.path.label.clone(),
+            platform: Some("import".to_owned()),
+            channel: Some(self.material.channel.clone()),
+            external: self.path.external.clone().filter(|_| has_name),
+            time: first,
+            ..NewSession::of(&self.material.agent)
+        }
+    }
+
+    async fn write(&self, session: &Session) -> Result<Recorded> {
+        let mut recorded = Recorded { outcome: Outcome::Unchanged, messages: 0, compactions: 0 };
+        let start = usize::try_from(session.messages).unwrap_or(usize::MAX);
+        let mut rest = Rest::new(self.material, self.path, start);
+        let mut expect = Expect { session: session.id, head: session.head, fence: None };
+        self.mend(session, &mut rest, &mut expect, &mut recorded).await?;
+        loop {
+            let turns = rest.turns();
+            if turns.is_empty() {
+                break;
+            }
+            let receipt = self.shelf.ledger.append(self.shelf.tenant, expect, turns).await?;
+            expect.head = receipt.head;
+            self.compact(&rest, &mut expect, &mut recorded).await?;
+        }
+        recorded.messages = (rest.at() - start.min(rest.at())) as u64;
+        Ok(recorded)
+    }
+
+    // The head may be a turn whose reply has come since, or a summary's message whose compaction is missing.
+    async fn mend(
+        &self,
+        session: &Session,
+        rest: &mut Rest<'_>,
+        expect: &mut Expect,
+        recorded: &mut Recorded,
+    ) -> Result<()> {
+        let Some(head) = session.head else { return Ok(()) };
+        let head: Turn = self.shelf.ledger.turn(self.shelf.tenant, head).await?;
+        if head.kind == TurnKind::Compaction {
+            return Ok(());
+        }
+        if rest.compaction_due().is_some() {
+            return self.compact(rest, expect, recorded).await;
+        }
+        if head.session == session.id
+            && head.reply.is_none()
+            && let Some(reply) = rest.reply()
+        {
+            let receipt: Receipt = self.shelf.ledger.reply(self.shelf.tenant, *expect, reply).await?;
+            expect.head = receipt.head;
+            self.compact(rest, expect, recorded).await?;
+        }
+        Ok(())
+    }
+
+    async fn compact(&self, rest: &Rest<'_>, expect: &mut Expect, recorded: &mut Recorded) -> Result<()> {
+        let Some(new) = rest.compaction_due().and_then(|due| rest.compaction(due)) else { return Ok(()) };
+        let receipt = self.shelf.ledger.compact(self.shelf.tenant, *expect, new).await?;
+        expect.head = receipt.head;
+        recorded.compactions += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the ledger is, and what to do where it cannot be opened.
+
+use std::env;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use epitome_ledger::LedgerError;
+
+use crate::fail::{failure, misuse};
+
+/// The address of the ledger: the one that was named, or a file in the platform's data folder.
+pub(super) fn address(named: Option<&str>) -> anyhow::Result<String> {
+    if let Some(named) = named.filter(|named| !named.is_empty()) {
+        let known = ["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| named.starts_with(scheme));
+        return match known {
+            true => Ok(named.to_owned()),
+            false => Err(misuse(
+                format!("not a database: {named:?}"),
+                format!("write sqlite:{named} for a file, or postgres://USER@HOST/DATABASE"),
+            )),
+        };
+    }
+    let folder = data_folder().ok_or_else(|| {
+        misuse("there is no home folder to keep the ledger in", "name a database: --db sqlite:ledger.db")
+    })?;
+    Ok(format!("sqlite:{}", folder.join("epitome").join("ledger.db").display()))
+}
+
+// Where the platform wants programs to keep their data.
+fn data_folder() -> Option<PathBuf> {
+    let variable = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || variable("HOME");
+    if cfg!(target_os = "macos") {
+        home().map(|home| home.join("Library/Application Support"))
+    } else if cfg!(windows) {
+        variable("LOCALAPPDATA")
+    } else {
+        variable("XDG_DATA_HOME").or_else(|| home().map(|home| home.join(".local/share")))
+    }
+}
+
+/// The address as it may be shown: without a password.
+pub(super) fn shown(address: &str) -> String {
+    let password = || {
+        let (scheme, rest) = address.split_once("://")?;
+        let (user, host) = rest.rsplit_once('@')?;
+        let (user, _) = user.split_once(':')?;
+        Some(format!("{scheme}://{user}:…@{host}"))
+    };
+    password().unwrap_or_else(|| address.to_owned())
+}
+
+fn file(address: &str) -> Option<&Path> {
+    address.strip_prefix("sqlite:").map(Path::new)
+}
+
+/// Fails where there is no ledger to read.
+pub(super) fn require(address: &str) -> anyhow::Result<()> {
+    match file(address) {
+        Some(path) if !path.exists() => Err(failure(
+            format!("there is no ledger at {}", path.display()),
+            "epitome import FILE… begins one; --db or EPITOME_DB names another",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Makes the file and the folder that it lies in. What is said in sessions is nobody else's business.
+pub(super) fn prepare(address: &str) -> anyhow::Result<()> {
+    let Some(path) = file(address).filter(|path| !path.exists()) else { return Ok(()) };
+    let cannot = |what: &str, path: &Path, error: &io::Error| {
+        let what = format!("cannot make the {what} {}: {error}", path.display());
+        failure(what, "--db sqlite:PATH keeps the ledger elsewhere")
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder).map_err(|error| cannot("folder", folder, &error))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop).map_err(|error| cannot("file", path, &error))
+}
+
+/// What the ledger refused, with a hint what to do.
+pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
+    let hint = match error {
+        LedgerError::BadAddress(_) => "a database is sqlite:PATH or postgres://USER@HOST/DATABASE",
+        LedgerError::NewerSchema { .. } => "use the version of epitome that wrote it, or a later one",
+        LedgerError::NotALedger(_) => "name another file with --db",
+        LedgerError::Damaged(_) => "epitome doctor says what is wrong; restore a backup",
+        LedgerError::ReadOnly(_) => {
+            "check the permissions of the file and its folder; an older schema is brought up by any command that writes"
+        }
+        LedgerError::Full(_) => "make room on the disk, then try again; nothing was half-written",
+        LedgerError::Unavailable(_) => "check that the server runs and that --db names it rightly",
+        LedgerError::Busy(_) | LedgerError::HeadMoved { .. } => "another process writes to it; try again",
+        LedgerError::NotFound { .. } => "epitome sessions lists what there is",
+        LedgerError::BadRequest(_) => "",
+        _ => "--log text tells more",
+    };
+    let what = match error {
+        LedgerError::BadRequest(_) | LedgerError::NotFound { .. } | LedgerError::BadAddress(_) => {
+            error.to_string()
+        }
+        _ => format!("{name}: {error}"),
+    };
+    failure(what, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let cases = [
+            ("postgres://me:secret@host/db", "postgres://me:…@host/db"),
+            ("postgres://me@host/db", "postgres://me@host/db"),
+            ("postgres://me:a@b:c@host/db", "postgres://me:…@host/db"),
+            ("sqlite:/tmp/a@b.db", "sqlite:/tmp/a@b.db"),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(shown(address), expected);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `epitome search`: what was said, found by words, phrases, identifiers and paths.
+
+use std::io::Write;
+
+use epitome_ledger::model::{self, Found, Hit, Order, Scope, Snippet};
+use serde_json::{Value, json};
+
+use super::sessions::paging;
+use super::{Shelf, pick};
+use crate::args::Search;
+use crate::print::{FAINT, GOOD, HEADING, moment, paint, say};
+
+/// Runs the command.
+pub(super) fn run(arguments: &Search, shelf: &Shelf) -> anyhow::Result<()> {
+    let scope = match (&arguments.session, &arguments.agent) {
+        (Some(named), _) => Scope::Session(pick::session(shelf, named)?.id),
+        (None, Some(agent)) => Scope::Agent(agent.clone()),
+        (None, None) => Scope::Tenant,
+    };
+    let order = if arguments.newest { Order::Newest } else { Order::Best };
+    let search = model::Search { query: arguments.words.join(" "), scope, order };
+    let page = shelf.wait(shelf.ledger.search(shelf.tenant, search, paging(&arguments.paged)))?;
+    let mut out = anstream::stdout().lock();
+    for hit in &page.items {
+        if arguments.json {
+            serde_json::to_writer(&mut out, &as_json(hit))?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{}  {}", place(hit), paint(FAINT, moment(hit.time)))?;
+            writeln!(out, "  {}\n", highlighted(&hit.snippet))?;
+        }
+    }
+    if page.items.is_empty() {
+        say("nothing was found; fewer words, or a prefix such as compac*, find more");
+    }
+    if let Some(next) = page.next.filter(|_| arguments.newest) {
+        say(paint(FAINT, format_args!("more: --after {next}")));
+    }
+    Ok(())
+}
+
+fn place(hit: &Hit) -> String {
+    match &hit.found {
+        Found::Message { session, ordinal, role, .. } => {
+            format!("{} message {ordinal} {role}", paint(HEADING, pick::short(*session)))
+        }
+        Found::Summary { session, .. } => format!("{} summary", paint(HEADING, pick::short(*session))),
+        Found::Event { number, platform, channel } => {
+            format!("{} {platform} {channel}", paint(HEADING, format_args!("event {number}")))
+        }
+        _ => String::new(),
+    }
+}
+
+fn highlighted(snippet: &Snippet) -> String {
+    let mut shown = String::with_capacity(snippet.text.len() + 32);
+    let mut at = 0;
+    for place in &snippet.highlights {
+        shown.push_str(snippet.text.get(at..place.start).unwrap_or_default());
+        shown.push_str(&paint(GOOD.bold(), snippet.text.get(place.clone()).unwrap_or_default()));
+        at = at.max(place.end);
+    }
+    shown + snippet.text.get(at..).unwrap_or_default()
+}
+
+fn as_json(hit: &Hit) -> Value {
+    let mut found = match &hit.found {
+        Found::Message { session, turn, ordinal, role } => {
+            json!({"kind": "message", "session": session, "turn": turn, "message": ordinal, "role": role})
+        }
+        Found::Summary { session, turn } => json!({"kind": "summary", "session": session, "turn": turn}),
+        Found::Event { number, platform, channel } => {
+            json!({"kind": "event", "event": number, "platform": platform, "channel": channel})
+        }
+        _ => json!({}),
+    };
+    found["time"] = json!(hit.time);
+    found["score"] = json!(hit.score);
+    found["snippet"] = json!(hit.snippet.text);
+    let highlights = hit.snippet.highlights.iter().map(|place| [place.start, place.end]);
+    found["highlights"] = json!(highlights.collect::<Vec<_>>());
+    found
+}

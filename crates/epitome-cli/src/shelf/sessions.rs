@@ -1,0 +1,102 @@
+//! `epitome sessions`: what there is, the latest recorded first.
+
+use std::io::Write;
+
+use epitome_ledger::Paging;
+use epitome_ledger::model::{Session, SessionFilter};
+use serde_json::{Value, json};
+
+use super::{Shelf, pick};
+use crate::args::{Paged, Sessions};
+use crate::print::{Align, FAINT, Table, grouped, moment, paint, say};
+
+/// Runs the command.
+pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
+    let filter = SessionFilter {
+        agent: arguments.agent.clone(),
+        label: arguments.label.clone(),
+        platform: arguments.platform.clone(),
+    };
+    let page = shelf.wait(shelf.ledger.sessions(shelf.tenant, filter, paging(&arguments.paged)))?;
+    let mut out = anstream::stdout().lock();
+    if arguments.json {
+        for session in &page.items {
+            serde_json::to_writer(&mut out, &as_json(session))?;
+            writeln!(out)?;
+        }
+    } else {
+        write!(out, "{}", table(&page.items))?;
+    }
+    if page.items.is_empty() {
+        say("no session is recorded that fits");
+    }
+    if let Some(next) = page.next {
+        say(paint(FAINT, format_args!("more: --after {next}")));
+    }
+    Ok(())
+}
+
+/// The page that was asked for.
+pub(super) fn paging(paged: &Paged) -> Paging {
+    let limit = usize::from(paged.limit);
+    match paged.after.as_ref().map(|cursor| cursor.parse()) {
+        Some(Ok(cursor)) => Paging::after(cursor, limit),
+        _ => Paging::first(limit),
+    }
+}
+
+fn table(sessions: &[Session]) -> String {
+    let mut table = Table::new(&[
+        ("session", Align::Left),
+        ("agent", Align::Left),
+        ("begun", Align::Left),
+        ("turns", Align::Right),
+        ("messages", Align::Right),
+        ("tokens", Align::Right),
+        ("compacted", Align::Right),
+        ("label", Align::Left),
+    ]);
+    for session in sessions {
+        let compacted = match session.compactions {
+            0 => String::new(),
+            times => format!("{times}×"),
+        };
+        let fork = if session.origin.is_some() { "↳ " } else { "" };
+        table.row([
+            pick::short(session.id),
+            session.agent.clone(),
+            moment(session.created),
+            grouped(session.turns),
+            grouped(session.messages),
+            grouped(session.tokens_total.0),
+            compacted,
+            format!("{fork}{}", session.label.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table.render()
+}
+
+/// A session as other programs read it.
+pub(super) fn as_json(session: &Session) -> Value {
+    json!({
+        "id": session.id,
+        "agent": session.agent,
+        "label": session.label,
+        "platform": session.platform,
+        "channel": session.channel,
+        "external": session.external,
+        "forked_from": session.origin.map(|origin| json!({
+            "session": origin.session, "turn": origin.turn, "messages": origin.messages,
+        })),
+        "head": session.head,
+        "turns": session.turns,
+        "messages": session.messages,
+        "compactions": session.compactions,
+        "tokens": session.tokens_total,
+        "context_tokens": session.tokens_used,
+        "token_limit": session.token_limit,
+        "chain": session.chain.to_string(),
+        "created": session.created,
+        "updated": session.updated,
+    })
+}

@@ -1,0 +1,60 @@
+//! The ledger at the command line.
+
+mod find;
+mod import;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{Ran, epitome, epitome_with};
+
+/// A ledger of a test's own.
+pub(crate) struct Desk {
+    pub(crate) folder: TempDir,
+    address: String,
+}
+
+impl Desk {
+    /// On SQLite, in a folder that is not there yet.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("sqlite:{}", folder.path().join("data/ledger.db").display());
+        Self { folder, address }
+    }
+
+    /// Runs a command on the ledger.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        epitome(&[arguments, &["--db", &self.address]].concat())
+    }
+
+    /// Runs a command on the ledger with this on its standard input.
+    pub(crate) fn run_with(&self, input: &[u8], arguments: &[&str]) -> Ran {
+        epitome_with(input, &[arguments, &["--db", &self.address]].concat())
+    }
+
+    /// Imports files, which must go well, and returns the summary.
+    pub(crate) fn import(&self, files: &[&str]) -> Value {
+        self.run(&[&["import", "--json"], files].concat()).json()
+    }
+
+    /// Imports what a file says.
+    pub(crate) fn import_text(&self, text: &str) -> Value {
+        self.run_with(text.as_bytes(), &["import", "--json", "-"]).json()
+    }
+
+    /// All sessions, the latest recorded first.
+    pub(crate) fn sessions(&self) -> Vec<Value> {
+        self.run(&["sessions", "--json", "--limit", "10000"]).json_lines()
+    }
+
+    /// Fails where the doctor finds something.
+    pub(crate) fn is_sound(&self) {
+        let checkup = self.run(&["doctor", "--json"]).json();
+        assert_eq!(checkup["findings"], serde_json::json!([]));
+    }
+}
+
+/// The figures of a summary: sessions new, forked, grown, unchanged, and messages.
+pub(crate) fn figures(summary: &Value) -> [u64; 5] {
+    ["new", "forked", "grown", "unchanged", "messages"].map(|key| summary[key].as_u64().unwrap())
+}
