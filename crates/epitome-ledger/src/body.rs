@@ -6,6 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use epitome_core::ContentHash;
+
 use crate::error::{LedgerError, Result};
 
 /// How hard to compress: packing happens when nobody waits.
@@ -19,8 +21,13 @@ const KEPT: usize = 32;
 
 /// The first sixteen bytes of a body's BLAKE3 hash, by which it is stored once.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 16] {
+    short(&ContentHash::of(bytes))
+}
+
+/// The bytes of a whole hash by which a body is stored.
+pub(crate) fn short(whole: &ContentHash) -> [u8; 16] {
     let mut short = [0; 16];
-    blake3::Hasher::new().update(bytes).finalize_xof().fill(&mut short);
+    short.iter_mut().zip(whole.as_bytes()).for_each(|(short, byte)| *short = *byte);
     short
 }
 

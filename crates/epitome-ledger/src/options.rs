@@ -8,7 +8,7 @@ pub enum Access {
     /// Everything.
     #[default]
     ReadWrite,
-    /// Nothing is written, not even a newer schema.
+    /// Nothing is written, not even a newer schema. What another process acknowledged before it died is put in its place.
     ReadOnly,
 }
 

@@ -8,7 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use epitome_core::Time;
 
 use crate::body::Packs;
-use crate::model::TenantId;
+use crate::model::{SessionId, TenantId};
+use crate::store::landing::Known;
 
 /// Where a ledger takes the time from.
 #[derive(Clone)]
@@ -40,21 +41,39 @@ impl fmt::Debug for Clock {
     }
 }
 
+/// Sessions whose standing is remembered; beyond that, all are forgotten.
+const SESSIONS: usize = 4096;
+
 /// Shared by all connections of a ledger.
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) packs: Packs,
     tenants: Mutex<HashMap<TenantId, i64>>,
+    sessions: Mutex<HashMap<(TenantId, SessionId), Known>>,
 }
 
 impl Shared {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, packs: Packs::default(), tenants: Mutex::default() }
+        Self { clock, packs: Packs::default(), tenants: Mutex::default(), sessions: Mutex::default() }
     }
 
     /// The key of a tenant that was met before.
     pub(crate) fn tenant(&self, id: TenantId) -> Option<i64> {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied()
+    }
+
+    /// Where a session stood when this process last wrote to it. Others may have written since.
+    pub(crate) fn known(&self, tenant: TenantId, session: SessionId) -> Option<Known> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).get(&(tenant, session)).cloned()
+    }
+
+    /// Remembers where a session stands, as it was committed.
+    pub(crate) fn remember(&self, tenant: TenantId, known: Known) {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if sessions.len() >= SESSIONS {
+            sessions.clear();
+        }
+        sessions.insert((tenant, known.standing.session.id), known);
     }
 
     /// Remembers the key of a tenant, which must be committed: it is never forgotten.

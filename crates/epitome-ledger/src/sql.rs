@@ -210,6 +210,16 @@ impl Sql<'_> {
         }
     }
 
+    /// Does `step`, and where that changed a row, all of `inserts`, in one statement and without a transaction around it.
+    ///
+    /// Says whether it did. PostgreSQL only: a SQLite file has its arrivals.
+    pub(crate) async fn land(&mut self, step: &Statement, inserts: &[Statement]) -> Result<bool> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => Ok(false),
+            Connection::Postgres(lane) => lane.land(step, inserts).await,
+        }
+    }
+
     /// What the databases cannot say alike.
     pub(crate) fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.connection {

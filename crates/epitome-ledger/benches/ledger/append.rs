@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use epitome_ledger::model::{Expect, NewSession, Session, TenantId};
-use epitome_ledger::{Ledger, Options};
+use epitome_ledger::model::{Expect, NewSession, NewTurn, Search, Session, TenantId};
+use epitome_ledger::{Ledger, Options, Paging};
 
-use crate::words::Words;
+use crate::words::{Words, word};
 use crate::{Times, time};
 
 const ME: TenantId = TenantId::LOCAL;
@@ -27,26 +27,44 @@ pub(crate) async fn run() {
         ours.p99(),
         ours.p50() / bare.p50()
     );
+    for turns in [200, 2000] {
+        let rate = many(&ledger, turns).await;
+        println!(
+            "append: turns of 2 KB, 32 writers, {turns} each: {rate:.0} a second: {:.1} × the rate of bare writes (goal ≥ 5)",
+            rate * bare.p50() / 1e6
+        );
+        let search = Search { query: word(3), ..Search::default() };
+        let (took, found) = time(ledger.search(ME, search, Paging::first(20))).await;
+        assert_eq!(found.unwrap().items.len(), 20);
+        println!("append: the search right behind them: {:.0} ms", took.as_secs_f64() * 1e3);
+        let (took, packed) = time(ledger.pack()).await;
+        packed.unwrap();
+        println!("append: all sorted in, packed and indexed after {:.1} s", took.as_secs_f64());
+    }
+    ledger.close().await;
+}
+
+/// Turns a second of 32 writers, each with a session of its own and so many turns that lie ready.
+async fn many(ledger: &Ledger, turns: usize) -> f64 {
+    let mut ready = Vec::new();
+    for number in 0..32 {
+        let session = ledger.create_session(ME, NewSession::of("agent")).await.unwrap();
+        let mut words = Words(100 + number);
+        ready.push((session, (0..turns).map(|_| words.turn(140)).collect::<Vec<_>>()));
+    }
     let start = Instant::now();
-    let writers = (0..32).map(|number| {
+    let write = |(mut session, turns): (Session, Vec<NewTurn>)| {
         let ledger = ledger.clone();
         tokio::spawn(async move {
-            let mut words = Words(100 + number);
-            let mut session = ledger.create_session(ME, NewSession::of("agent")).await.unwrap();
-            for _ in 0..200 {
-                one(&ledger, &mut session, &mut words).await;
+            for turn in turns {
+                append(&ledger, &mut session, turn).await;
             }
         })
-    });
-    for writer in writers.collect::<Vec<_>>() {
+    };
+    for writer in ready.into_iter().map(write).collect::<Vec<_>>() {
         writer.await.unwrap();
     }
-    let rate = 32.0 * 200.0 / start.elapsed().as_secs_f64();
-    println!(
-        "append: turns of 2 KB, 32 writers: {rate:.0} a second: {:.1} × the rate of bare writes (goal ≥ 5)",
-        rate * bare.p50() / 1e6
-    );
-    ledger.close().await;
+    32.0 * turns as f64 / start.elapsed().as_secs_f64()
 }
 
 /// Times of bare writes and of appends, taken in turn, so that both meet the same disk.
@@ -71,7 +89,10 @@ pub(crate) async fn beside_bare(
 
 /// Appends a turn of about 2 KB and says how long it took.
 pub(crate) async fn one(ledger: &Ledger, session: &mut Session, words: &mut Words) -> std::time::Duration {
-    let turn = words.turn(140);
+    append(ledger, session, words.turn(140)).await
+}
+
+async fn append(ledger: &Ledger, session: &mut Session, turn: NewTurn) -> std::time::Duration {
     let head = turn.id;
     let expect = Expect { session: session.id, head: session.head, fence: None };
     let (took, receipt) = time(ledger.append(ME, expect, vec![turn])).await;

@@ -53,6 +53,8 @@ async fn grow(ledger: &Ledger, session: &mut Session, words: &mut Words, turns: 
 }
 
 async fn measure(folder: &Path, ledger: &Ledger, session: &mut Session, words: &mut Words) -> (f64, f64) {
+    // What was written just now is not what is measured.
+    ledger.pack().await.unwrap();
     let length = session.messages as usize;
     let summary = Segment::Summary { range: 0..length - 40, text: words.text(800), level: Level::Checkpoint };
     let segments = vec![summary, Segment::Verbatim { range: length - 40..length }];

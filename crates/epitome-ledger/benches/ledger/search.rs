@@ -14,6 +14,7 @@ pub(crate) async fn run(ledger: &Ledger, large: &Session) {
     for _ in 0..200 {
         append::one(ledger, &mut small, &mut words).await;
     }
+    ledger.pack().await.unwrap();
     let scopes = [
         ("all", Scope::Tenant),
         ("large session", Scope::Session(large.id)),

@@ -11,6 +11,7 @@ use crate::model::{
     Search, SessionId, TenantId, TurnId,
 };
 use crate::page::{Page, Paging};
+use crate::sqlite::Need;
 use crate::store::{event, lease, note, prefix, recall, search, tenant};
 
 impl Ledger {
@@ -55,22 +56,22 @@ impl Ledger {
         lasts: Duration,
     ) -> Result<Lease> {
         let holder = holder.into();
-        self.write(work!(sql => lease::acquire(sql, tenant, session, holder, lasts).await)).await
+        self.write_session(work!(sql => lease::acquire(sql, tenant, session, holder, lasts).await)).await
     }
 
     /// Makes a lease last so long from now, unless somebody else has taken it since.
     pub async fn renew_lease(&self, tenant: TenantId, lease: Lease, lasts: Duration) -> Result<Lease> {
-        self.write(work!(sql => lease::renew(sql, tenant, lease, lasts).await)).await
+        self.write_session(work!(sql => lease::renew(sql, tenant, lease, lasts).await)).await
     }
 
     /// Gives a lease back before it ends.
     pub async fn release_lease(&self, tenant: TenantId, lease: Lease) -> Result<()> {
-        self.write(work!(sql => lease::release(sql, tenant, lease).await)).await
+        self.write_session(work!(sql => lease::release(sql, tenant, lease).await)).await
     }
 
     /// Records what happened on a channel and returns its number; what was recorded before keeps its own.
     pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<u64> {
-        self.record(1, work!(sql => event::append(sql, tenant, new).await)).await
+        self.record(Need::Order, 1, work!(sql => event::append(sql, tenant, new).await)).await
     }
 
     /// Says that an event led to a turn.

@@ -1,6 +1,7 @@
 //! The ledger as its users see it: every method is one unit of work on the one database or the other.
 
 mod around;
+mod run;
 mod upkeep;
 
 use std::path::Path;
@@ -14,10 +15,10 @@ use crate::model::{
 use crate::options::Options;
 use crate::page::{Page, Paging};
 use crate::postgres::Postgres;
-use crate::sql::Work;
-use crate::sqlite::Sqlite;
+use crate::sqlite::{Need, Sqlite};
 use crate::store::append::{PreparedReply, PreparedTurn};
-use crate::store::{append, compact, fork, index, message, session, tenant, turn, view};
+use crate::store::landing::Landing;
+use crate::store::{append, compact, fork, message, session, tenant, turn, view};
 
 /// The lossless record of conversations. Cheap to clone; all clones are one ledger.
 #[derive(Clone)]
@@ -43,6 +44,9 @@ use work;
 
 impl Ledger {
     /// Opens the ledger at `sqlite:PATH` or `postgres://…`, creating or migrating what is not there yet.
+    ///
+    /// `sslmode` (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`) and `sslrootcert` in the address of a server
+    /// mean what they mean to PostgreSQL's own client.
     pub async fn open(address: &str, options: Options) -> Result<Self> {
         let database = match address.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => {
@@ -64,59 +68,24 @@ impl Ledger {
         }
     }
 
-    pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
-        match &*self.0 {
-            Database::Sqlite(sqlite) => sqlite.write(work).await,
-            Database::Postgres(postgres) => postgres.write(work).await,
-        }
-    }
-
-    /// Writes so many things that can be searched for, and sees to it that they are indexed.
-    async fn record<T: Send + 'static>(&self, entries: usize, work: impl Work<T>) -> Result<T> {
-        let written = self.write(work).await?;
-        if let Database::Postgres(postgres) = &*self.0 {
-            let ledger = self.clone();
-            postgres.index_if_due(entries, async move {
-                let mut indexed = Ok(1);
-                while matches!(indexed, Ok(1..)) {
-                    indexed = ledger.write(index::step).await;
-                }
-                if let Err(error) = indexed {
-                    tracing::warn!(%error, "the index could not be kept up");
-                }
-            });
-        }
-        Ok(written)
-    }
-
-    pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
-        match &*self.0 {
-            Database::Sqlite(sqlite) => sqlite.read(work).await,
-            Database::Postgres(postgres) => postgres.read(work).await,
-        }
-    }
-
-    /// Reads on one state of the database, however many statements that takes.
-    pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
-        match &*self.0 {
-            Database::Sqlite(sqlite) => sqlite.read(work).await,
-            Database::Postgres(postgres) => postgres.snapshot(work).await,
-        }
-    }
-
     /// Opens a session in which nothing was said yet.
     pub async fn create_session(&self, tenant: TenantId, new: NewSession) -> Result<Session> {
-        self.write(work!(sql => session::create(sql, tenant, new).await)).await
+        let standing = self.write_session(work!(sql => session::create(sql, tenant, new).await)).await?;
+        Ok(self.opened(tenant, standing))
     }
 
     /// Opens a session on a turn of another one. What was said up to that turn is shared, not copied.
+    ///
+    /// The fork stands on the turn as it is now: a reply that its owner records later belongs to the owner's path, not to the
+    /// fork's, which goes on with a turn of its own.
     pub async fn fork(&self, tenant: TenantId, at: TurnId, new: NewSession) -> Result<Session> {
-        self.write(work!(sql => fork::at(sql, tenant, at, new).await)).await
+        let standing = self.write(work!(sql => fork::at(sql, tenant, at, new).await)).await?;
+        Ok(self.opened(tenant, standing))
     }
 
     /// A session as it stands.
     pub async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Session> {
-        self.read(work!(sql => {
+        self.read_session(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             Ok(session::by_id(sql, tenant, id).await?.session)
         }))
@@ -131,7 +100,7 @@ impl Ledger {
         external: impl Into<String>,
     ) -> Result<Option<Session>> {
         let (agent, external) = (agent.into(), external.into());
-        self.read(work!(sql => {
+        self.read_session(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             session::by_external(sql, tenant, &agent, &external).await
         }))
@@ -145,7 +114,7 @@ impl Ledger {
         filter: SessionFilter,
         paging: Paging,
     ) -> Result<Page<Session>> {
-        self.read(work!(sql => {
+        self.read_session(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             session::list(sql, tenant, filter, paging).await
         }))
@@ -155,7 +124,7 @@ impl Ledger {
     /// Some of the sessions whose id begins with these digits, written with hyphens or without.
     pub async fn sessions_by_prefix(&self, tenant: TenantId, digits: &str) -> Result<Vec<Session>> {
         let range = session::IdRange::of(digits)?;
-        self.read(work!(sql => {
+        self.read_session(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             session::by_prefix(sql, tenant, range).await
         }))
@@ -164,7 +133,7 @@ impl Ledger {
 
     /// The sessions that were forked off a session itself, the oldest first.
     pub async fn forks(&self, tenant: TenantId, session: SessionId) -> Result<Vec<Session>> {
-        self.read(work!(sql => {
+        self.read_session(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             session::forks(sql, tenant, session).await
         }))
@@ -178,18 +147,38 @@ impl Ledger {
         }
         let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
         let entries = turns.iter().map(PreparedTurn::messages).sum();
-        self.record(entries, work!(sql => append::turns(sql, tenant, expect, turns).await)).await
+        if let ([turn], Some(known)) = (&turns[..], self.shared().known(tenant, expect.session)) {
+            let landing = Landing::of_turn(known, &expect, turn.clone(), self.shared().clock.now())?;
+            if let Some(receipt) = self.land(tenant, entries, landing).await? {
+                return Ok(receipt);
+            }
+        }
+        let known =
+            self.record(Need::Order, entries, work!(sql => append::turns(sql, tenant, expect, turns).await));
+        Ok(self.remember(tenant, known.await?))
     }
 
     /// Appends the reply to the turn that the session stands on.
     pub async fn reply(&self, tenant: TenantId, expect: Expect, reply: NewReply) -> Result<Receipt> {
         let reply = PreparedReply::from(reply);
-        self.record(reply.messages(), work!(sql => append::reply(sql, tenant, expect, reply).await)).await
+        let entries = reply.messages();
+        if let Some(known) = self.shared().known(tenant, expect.session) {
+            let landing = Landing::of_reply(known, &expect, reply.clone(), self.shared().clock.now())?;
+            if let Some(receipt) = self.land(tenant, entries, landing).await? {
+                return Ok(receipt);
+            }
+        }
+        let known =
+            self.record(Need::Order, entries, work!(sql => append::reply(sql, tenant, expect, reply).await));
+        Ok(self.remember(tenant, known.await?))
     }
 
     /// Appends a compaction, or the undoing of one. Its segments must tile the path.
     pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
-        self.record(1, work!(sql => compact::record(sql, tenant, expect, new).await)).await
+        let known = self
+            .record(Need::Order, 1, work!(sql => compact::record(sql, tenant, expect, new).await))
+            .await?;
+        Ok(self.remember(tenant, known))
     }
 
     /// A turn.

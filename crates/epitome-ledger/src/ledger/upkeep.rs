@@ -1,6 +1,6 @@
 //! What keeps a ledger small, lawful and sound: packing, purging, checking.
 
-use super::{Ledger, work};
+use super::{Database, Ledger, work};
 use crate::doctor;
 use crate::error::{LedgerError, Result};
 use crate::model::{Checkup, Purge, TenantId, Tombstone, Warrant};
@@ -38,6 +38,11 @@ impl Ledger {
         let tombstone = self.write(work!(sql => purge::run(sql, tenant, what, warrant).await)).await?;
         // Pages that were freed before may hold copies of what was purged.
         while self.write(work!(sql => pack::shrink(sql).await)).await? > 0 {}
+        if let Database::Sqlite(sqlite) = &*self.0
+            && let Err(error) = sqlite.empty_log().await
+        {
+            tracing::warn!(%error, "what was purged lies in the write-ahead log until it is written over");
+        }
         Ok(tombstone)
     }
 

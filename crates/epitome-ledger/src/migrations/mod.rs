@@ -9,16 +9,13 @@ pub(crate) struct Migration {
 }
 
 macro_rules! migrations {
-    ($($name:ident: $folder:literal;)*) => {$(
-        pub(crate) const $name: &[Migration] = &[
-            Migration { sql: include_str!(concat!($folder, "/0001_ledger.sql")) },
-            Migration { sql: include_str!(concat!($folder, "/0002_views.sql")) },
-            Migration { sql: include_str!(concat!($folder, "/0003_recall.sql")) },
-        ];
+    ($($name:ident: $folder:literal [$($file:literal)*];)*) => {$(
+        pub(crate) const $name: &[Migration] =
+            &[$(Migration { sql: include_str!(concat!($folder, "/", $file, ".sql")) }),*];
     )*};
 }
 
 migrations! {
-    SQLITE: "sqlite";
-    POSTGRES: "postgres";
+    SQLITE: "sqlite" ["0001_ledger" "0002_views" "0003_recall" "0004_arrivals"];
+    POSTGRES: "postgres" ["0001_ledger" "0002_views" "0003_recall"];
 }

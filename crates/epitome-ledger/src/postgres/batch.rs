@@ -11,16 +11,23 @@ const ROWS: usize = 16;
 ///
 /// What is inserted must not depend on what stands between; the ledger's statements are written so.
 pub(super) fn together(statements: &[Statement]) -> Vec<Statement> {
-    let mut groups: Vec<(&str, Vec<&Statement>)> = Vec::new();
+    groups(statements).iter().filter_map(|rows| Some(joined(rows.first()?.text.as_ref(), rows))).collect()
+}
+
+/// Inserts into one table, where the first of them stands; other statements by themselves.
+pub(super) fn groups(statements: &[Statement]) -> Vec<Vec<&Statement>> {
+    let mut groups: Vec<Vec<&Statement>> = Vec::new();
     for statement in statements {
         let text = statement.text.as_ref();
-        let open = |(known, rows): &&mut (&str, Vec<&Statement>)| *known == text && rows.len() < ROWS;
+        let open = |rows: &&mut Vec<&Statement>| {
+            rows.len() < ROWS && rows.first().is_some_and(|first| first.text == text)
+        };
         match groups.iter_mut().find(open) {
-            Some((_, rows)) if text.starts_with("INSERT") => rows.push(statement),
-            _ => groups.push((text, vec![statement])),
+            Some(rows) if text.starts_with("INSERT") => rows.push(statement),
+            _ => groups.push(vec![statement]),
         }
     }
-    groups.into_iter().map(|(text, rows)| joined(text, &rows)).collect()
+    groups
 }
 
 fn joined(text: &str, rows: &[&Statement]) -> Statement {

@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 
 use futures_util::future::{join, join_all, try_join_all};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Statement as Prepared};
 
-use super::batch;
 use super::statement::{failure, row};
+use super::{batch, landing};
 use crate::error::{LedgerError, Result};
 use crate::sql::{Row, Statement, Value};
+
+/// Shapes of appends whose statements are kept ready.
+const SHAPES: usize = 64;
 
 /// Where a connection stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +32,14 @@ pub(crate) enum Stand {
 pub(crate) struct Lane {
     client: Client,
     prepared: HashMap<String, Prepared>,
+    /// Whole appends, by their shapes.
+    landings: HashMap<String, Prepared>,
     pub(super) stand: Stand,
 }
 
 impl Lane {
     pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), stand: Stand::Free }
+        Self { client, prepared: HashMap::new(), landings: HashMap::new(), stand: Stand::Free }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -100,6 +106,33 @@ impl Lane {
         committed.map_err(failure)
     }
 
+    /// Does `step` and what follows from it as one statement, which is a transaction by itself.
+    pub(crate) async fn land(&mut self, step: &Statement, inserts: &[Statement]) -> Result<bool> {
+        let groups = batch::groups(inserts);
+        let shape = landing::shape(&groups);
+        let prepared = match self.landings.get(&shape) {
+            Some(prepared) => prepared.clone(),
+            None => {
+                let Some(text) = landing::text(step, &groups) else { return Ok(false) };
+                let prepared = self.client.prepare(&text).await.map_err(failure)?;
+                if self.landings.len() >= SHAPES {
+                    self.landings.clear();
+                }
+                self.landings.insert(shape, prepared.clone());
+                prepared
+            }
+        };
+        let values: Vec<_> =
+            landing::values(step, &groups).map(|value| value as &(dyn ToSql + Sync)).collect();
+        let rows = self.client.query(&prepared, &values).await;
+        self.stand = Stand::Done;
+        match rows {
+            Ok(rows) => Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0)),
+            Err(error) if is_same_body(&error) => Ok(false),
+            Err(error) => Err(failure(error)),
+        }
+    }
+
     /// Ends the transaction of work that went well and did not end it itself.
     pub(super) async fn commit(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.stand, Stand::Free) {
@@ -140,6 +173,13 @@ impl Lane {
         self.begin().await?;
         self.client.batch_execute(text).await.map_err(failure)
     }
+}
+
+// A body that another writer stores at the same moment, or that the same turn holds twice.
+fn is_same_body(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|reason| {
+        *reason.code() == SqlState::UNIQUE_VIOLATION && reason.constraint() == Some("bodies_hash")
+    })
 }
 
 fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {

@@ -4,18 +4,23 @@
 //! locks, no settings of a session. Durability is the server's (`synchronous_commit`, on unless somebody turned it off).
 
 mod batch;
+mod landing;
 mod lane;
 mod open;
 mod statement;
+mod tls;
+mod trust;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
 use self::lane::Stand;
+use self::tls::{Address, Tls};
 use crate::error::{LedgerError, Result};
 use crate::options::{Access, Options};
 use crate::shared::Shared;
@@ -25,10 +30,11 @@ pub(crate) use lane::Lane;
 /// A PostgreSQL database, and the connections to it that nobody uses at the moment.
 pub(crate) struct Postgres {
     config: Config,
+    tls: Tls,
     access: Access,
     idle: Mutex<Vec<Lane>>,
     slots: Semaphore,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// Entries since the index was last kept up, and the task that does it.
     written: AtomicUsize,
     indexing: Mutex<Option<JoinHandle<()>>>,
@@ -36,12 +42,18 @@ pub(crate) struct Postgres {
 
 /// After so many entries the index is kept up: what waits for it is looked at by every search.
 const ENTRIES: usize = 64;
+/// So many entries do not wait for a pause in writing.
+const MANY: usize = 4096;
+/// How long nothing must have been written.
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl Postgres {
     pub(crate) async fn open(url: &str, options: &Options) -> Result<Self> {
-        let config: Config = url.parse().map_err(|_| LedgerError::BadAddress(without_secret(url)))?;
+        let address = Address::parse(url);
+        let config: Config = address.url.parse().map_err(|_| LedgerError::BadAddress(without_secret(url)))?;
         let pool = Self {
             config,
+            tls: address.tls()?,
             access: options.access,
             idle: Mutex::default(),
             slots: Semaphore::new(options.connections.max(1)),
@@ -105,8 +117,21 @@ impl Postgres {
         }
         let mut indexing = self.indexing.lock().unwrap_or_else(PoisonError::into_inner);
         if indexing.as_ref().is_none_or(JoinHandle::is_finished) && !self.slots.is_closed() {
-            self.written.store(0, Ordering::Relaxed);
             *indexing = Some(tokio::spawn(work));
+        }
+    }
+
+    /// Waits until nobody writes, or too much was written.
+    pub(crate) async fn pause(&self) {
+        let mut seen = 0;
+        loop {
+            let written = self.written.load(Ordering::Relaxed);
+            if written == seen || written > MANY {
+                self.written.store(0, Ordering::Relaxed);
+                return;
+            }
+            seen = written;
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -131,7 +156,7 @@ impl Postgres {
     }
 
     async fn connect(&self) -> Result<Lane> {
-        let (client, connection) = self.config.connect(NoTls).await.map_err(statement::failure)?;
+        let (client, connection) = self.config.connect(self.tls.clone()).await.map_err(statement::failure)?;
         // It ends when the client is dropped.
         tokio::spawn(async move {
             if let Err(error) = connection.await {

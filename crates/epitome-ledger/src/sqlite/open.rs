@@ -27,15 +27,23 @@ pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> 
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
-    let set = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
-         PRAGMA wal_autocheckpoint = 8192; PRAGMA secure_delete = FAST;";
-    connection.execute_batch(set).map_err(failure)?;
+    let pages = super::log::PAGES;
+    let set = format!(
+        "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
+         PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = {pages}; PRAGMA secure_delete = FAST;"
+    );
+    connection.execute_batch(&set).map_err(failure)?;
     migrate(&mut connection, migrations::SQLITE)?;
     if let Some(bytes) = max_bytes {
         let pages = bytes / u64::try_from(pragma(&connection, "page_size")?).unwrap_or(4096).max(1);
         connection.execute_batch(&format!("PRAGMA max_page_count = {pages}")).map_err(failure)?;
     }
     Ok(connection)
+}
+
+/// Opens a connection that may write, on a file that has the latest version.
+pub(crate) fn owner(path: &Path) -> Result<Connection> {
+    connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
 /// Opens a connection that only reads, on a file that has the latest version.

@@ -37,6 +37,13 @@ pub(crate) fn execute(connection: &Connection, text: &str, values: &[Value]) -> 
     Ok(changed as u64)
 }
 
+/// Runs a statement that takes no values, as those are that begin and end transactions.
+pub(crate) fn perform(connection: &Connection, text: &str) -> Result<()> {
+    let mut statement = connection.prepare_cached(text).map_err(failure)?;
+    statement.raw_execute().map_err(failure)?;
+    Ok(())
+}
+
 fn value(value: ValueRef<'_>) -> Result<Value> {
     Ok(match value {
         ValueRef::Null => Value::Null,

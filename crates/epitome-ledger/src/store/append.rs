@@ -2,6 +2,7 @@
 
 use epitome_core::{Time, Tokens, Usage};
 
+use super::landing::Known;
 use super::message::{self, Place, Prepared};
 use super::session::{self, Standing};
 use super::{code, tenant, turn};
@@ -11,7 +12,15 @@ use crate::model::{
 };
 use crate::sql::{Sql, Statement, values_of};
 
+/// Records a turn.
+pub(crate) const INSERT_TURN: &str = "INSERT INTO turns (session, number, id, tenant, kind, first, input_end, model, estimated, \
+     time, nearest, compactions) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+/// Records what is known of a reply beside its messages.
+pub(crate) const INSERT_REPLY: &str = "INSERT INTO replies (session, turn, tenant, kind, finish, model, input, cache_read, \
+     cache_write, output, tool_calls, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+
 /// A turn that is ready to be written.
+#[derive(Clone)]
 pub(crate) struct PreparedTurn {
     pub(crate) id: TurnId,
     input: Vec<Prepared>,
@@ -22,6 +31,7 @@ pub(crate) struct PreparedTurn {
 }
 
 /// A reply that is ready to be written.
+#[derive(Clone)]
 pub(crate) struct PreparedReply {
     messages: Vec<Prepared>,
     completeness: Completeness,
@@ -72,17 +82,17 @@ pub(crate) async fn turns(
     tenant: TenantId,
     expect: Expect,
     turns: Vec<PreparedTurn>,
-) -> Result<Receipt> {
+) -> Result<Known> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, expect.session).await?;
     if let Err(refusal) = standing.check(&expect) {
         // A writer that lost the connection asks again for what was done.
         return match turns.last() {
-            Some(last) if turn::is_recorded(sql, &standing, last.id).await? => Ok(receipt(&standing)),
+            Some(last) if turn::is_recorded(sql, &standing, last.id).await? => Ok(standing.into()),
             _ => Err(refusal),
         };
     }
-    let mut tail = Tail::of(sql, standing);
+    let mut tail = Tail::new(standing, sql.shared.clock.now());
     for turn in turns {
         tail.turn(turn)?;
     }
@@ -95,7 +105,7 @@ pub(crate) async fn reply(
     tenant: TenantId,
     expect: Expect,
     reply: PreparedReply,
-) -> Result<Receipt> {
+) -> Result<Known> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, expect.session).await?;
     standing.check(&expect)?;
@@ -111,11 +121,11 @@ pub(crate) async fn reply(
     }
     if head.reply.is_some() {
         return match repeats(sql, &standing, head.input_end, &reply).await? {
-            true => Ok(receipt(&standing)),
+            true => Ok(standing.into()),
             false => Err(due("it has one")),
         };
     }
-    let mut tail = Tail::of(sql, standing);
+    let mut tail = Tail::new(standing, sql.shared.clock.now());
     tail.reply(number, reply)?;
     tail.finish(sql).await
 }
@@ -135,9 +145,12 @@ async fn repeats(
         && input_end + reply.messages.len() as u64 == standing.session.messages)
 }
 
-pub(crate) fn receipt(standing: &Standing) -> Receipt {
-    let session = &standing.session;
-    Receipt { head: session.head, turns: session.turns, messages: session.messages, chain: session.chain }
+impl Known {
+    /// What a writer is told.
+    pub(crate) fn receipt(&self) -> Receipt {
+        let session = &self.standing.session;
+        Receipt { head: session.head, turns: session.turns, messages: session.messages, chain: session.chain }
+    }
 }
 
 /// The end of a path that grows: counters, and the statements that will make it so.
@@ -145,14 +158,17 @@ pub(crate) struct Tail {
     pub(crate) standing: Standing,
     now: Time,
     statements: Vec<Statement>,
+    /// The last turn, where it waits for a reply.
+    due: Option<u64>,
 }
 
 impl Tail {
-    pub(crate) fn of(sql: &Sql<'_>, standing: Standing) -> Self {
-        Self { standing, now: sql.shared.clock.now(), statements: Vec::new() }
+    pub(crate) fn new(standing: Standing, now: Time) -> Self {
+        Self { standing, now, statements: Vec::new(), due: None }
     }
 
-    fn turn(&mut self, new: PreparedTurn) -> Result<()> {
+    /// Records a turn with its messages.
+    pub(crate) fn turn(&mut self, new: PreparedTurn) -> Result<()> {
         let number = self.standing.session.turns;
         let first = self.standing.session.messages;
         let header = Header {
@@ -169,14 +185,13 @@ impl Tail {
         let added = self.standing.session.tokens_total - before;
         let session = &mut self.standing.session;
         session.tokens_used = new.estimated.unwrap_or(session.tokens_used + added);
+        self.due = Some(number);
         new.reply.map_or(Ok(()), |reply| self.reply(number, reply))
     }
 
     /// Records a turn without its messages.
     pub(crate) fn header(&mut self, header: Header, input_end: u64) {
         let session = &mut self.standing.session;
-        let insert = "INSERT INTO turns (session, number, id, tenant, kind, first, input_end, model, estimated, time, \
-             nearest, compactions) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
         let values = values_of![
             self.standing.key,
             session.turns,
@@ -191,16 +206,15 @@ impl Tail {
             self.standing.nearest,
             session.compactions,
         ];
-        self.statements.push(Statement::new(insert, values));
+        self.statements.push(Statement::new(INSERT_TURN, values));
         session.turns += 1;
         session.head = Some(header.id);
     }
 
-    fn reply(&mut self, number: u64, reply: PreparedReply) -> Result<()> {
+    /// Records the reply to a turn.
+    pub(crate) fn reply(&mut self, number: u64, reply: PreparedReply) -> Result<()> {
         let finish = self.standing.session.messages + reply.messages.len() as u64;
         let record = code::of_reply(reply.completeness);
-        let insert = "INSERT INTO replies (session, turn, tenant, kind, finish, model, input, cache_read, cache_write, \
-             output, tool_calls, time) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
         let usage = reply.usage;
         let values = values_of![
             self.standing.key,
@@ -216,7 +230,8 @@ impl Tail {
             reply.tool_calls,
             reply.time.unwrap_or(self.now),
         ];
-        self.statements.push(Statement::new(insert, values));
+        self.statements.push(Statement::new(INSERT_REPLY, values));
+        self.due = None;
         let before = self.standing.session.tokens_total;
         self.messages(number, record, reply.messages)?;
         let added = self.standing.session.tokens_total - before;
@@ -247,8 +262,8 @@ impl Tail {
         self.statements.push(statement);
     }
 
-    /// Writes everything, moves the head and commits.
-    pub(crate) async fn finish(mut self, sql: &mut Sql<'_>) -> Result<Receipt> {
+    /// Moves the head.
+    pub(crate) fn step(&self) -> Statement {
         let session = &self.standing.session;
         let update = "UPDATE sessions SET head = $1, turns = $2, messages = $3, chain = $4, nearest = $5, \
              compactions = $6, tokens_total = $7, tokens_used = $8, updated = $9 WHERE key = $10";
@@ -264,9 +279,19 @@ impl Tail {
             self.now,
             self.standing.key,
         ];
-        self.statements.push(Statement::new(update, values));
+        Statement::new(update, values)
+    }
+
+    /// Writes everything, moves the head and commits.
+    pub(crate) async fn finish(mut self, sql: &mut Sql<'_>) -> Result<Known> {
+        self.statements.push(self.step());
         sql.finish(&self.statements).await?;
-        Ok(receipt(&self.standing))
+        Ok(self.into_parts().1)
+    }
+
+    /// The statements but for the moving of the head, and where the session stands behind them.
+    pub(crate) fn into_parts(self) -> (Vec<Statement>, Known) {
+        (self.statements, Known { standing: self.standing, due: self.due })
     }
 }
 

@@ -4,11 +4,12 @@ use epitome_core::Tokens;
 use epitome_core::compact::{Compaction, check_tiling};
 use serde::{Deserialize, Serialize};
 
-use super::append::{self, Header, Tail};
+use super::append::{Header, Tail};
+use super::landing::Known;
 use super::path::Path;
 use super::{entry, session, tenant, turn};
 use crate::error::{LedgerError, Result};
-use crate::model::{CompactionRecord, Expect, NewCompaction, Receipt, TenantId, Turn, TurnId, TurnKind};
+use crate::model::{CompactionRecord, Expect, NewCompaction, TenantId, Turn, TurnId, TurnKind};
 use crate::sql::{Sql, Statement, values_of};
 
 /// The version of the JSON in which segments are stored.
@@ -32,12 +33,12 @@ pub(crate) async fn record(
     tenant: TenantId,
     expect: Expect,
     new: NewCompaction,
-) -> Result<Receipt> {
+) -> Result<Known> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, expect.session).await?;
     if let Err(refusal) = standing.check(&expect) {
         return match turn::is_recorded(sql, &standing, new.id).await? {
-            true => Ok(append::receipt(&standing)),
+            true => Ok(standing.into()),
             false => Err(refusal),
         };
     }
@@ -47,7 +48,7 @@ pub(crate) async fn record(
     let path = Path::to(sql, standing.end()).await?;
     let summarized_through = boundary(sql, &path, new.compaction.summarized_through()).await?;
     let first_kept = boundary(sql, &path, new.compaction.first_kept()).await?;
-    let mut tail = Tail::of(sql, standing);
+    let mut tail = Tail::new(standing, sql.shared.clock.now());
     let number = tail.standing.session.turns;
     tail.standing.nearest = Some(number);
     tail.standing.session.compactions += 1;

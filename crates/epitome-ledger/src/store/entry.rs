@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use crate::error::{LedgerError, Result};
 use crate::sql::{Sql, Statement, values_of};
 
+/// Makes something searchable.
+pub(crate) const INSERT: &str = "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)";
+
 /// What an entry points at.
 pub(crate) struct Place {
     session: Option<i64>,
@@ -76,6 +79,5 @@ pub(crate) fn joined(terms: &BTreeSet<String>) -> String {
 
 /// The statement that makes something searchable. It is indexed a little later ([`super::index`]).
 pub(crate) fn insert(place: Place) -> Statement {
-    let insert = "INSERT INTO entries (session, kind, place) VALUES ($1, $2, $3)";
-    Statement::new(insert, values_of![place.session, place.kind, place.place])
+    Statement::new(INSERT, values_of![place.session, place.kind, place.place])
 }

@@ -3,14 +3,14 @@
 use epitome_core::Tokens;
 
 use super::path::Path;
-use super::session::{self, Start};
+use super::session::{self, Standing, Start};
 use super::{compact, message, tenant, turn};
 use crate::error::{LedgerError, Result};
-use crate::model::{ChainHash, NewSession, Session, TenantId, TurnId};
+use crate::model::{ChainHash, NewSession, TenantId, TurnId};
 use crate::sql::{Sql, values_of};
 
 /// Opens a session on a turn, whatever was appended or compacted behind that turn.
-pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: NewSession) -> Result<Session> {
+pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: NewSession) -> Result<Standing> {
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     hold(sql, tenant, id).await?;
     let located = turn::by_id(sql, tenant, id).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: New
     for statement in path.stored(key) {
         sql.execute(&statement.text, &statement.values).await?;
     }
-    Ok(session::by_id(sql, tenant, new.id).await?.session)
+    session::by_id(sql, tenant, new.id).await
 }
 
 // Keeps a purge from taking what the fork is about to stand on. A SQLite file has one writer anyway.

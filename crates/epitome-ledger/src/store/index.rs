@@ -9,17 +9,15 @@ use std::pin::Pin;
 use super::entry;
 use super::hit::{self, Candidate};
 use crate::error::{LedgerError, Result};
-use crate::sql::{Sql, values_of};
+use crate::sql::{Sql, Value, values_of};
 use crate::words;
 
 /// So many entries may wait for a pause in writing to be indexed.
 pub(crate) const WAITING: i64 = 64;
 /// So many entries may wait at all.
-pub(crate) const BACKLOG: i64 = 2048;
+pub(crate) const BACKLOG: i64 = 16_384;
 /// So many are indexed in one step.
 const STEP: usize = 512;
-/// So many are looked at by a search, should there ever be more.
-const MOST: usize = 4096;
 
 /// An entry that is not indexed yet, and its terms.
 pub(crate) struct Waiting {
@@ -35,13 +33,24 @@ pub(crate) async fn progress(sql: &mut Sql<'_>) -> Result<(i64, i64)> {
     Ok((row.int()?, row.maybe_int()?.unwrap_or(0)))
 }
 
-/// The entries that are not indexed yet, newest first.
-pub(crate) async fn waiting(sql: &mut Sql<'_>) -> Result<Vec<Waiting>> {
+/// The entries that are not indexed yet and have one of the terms, newest first, however many there are.
+pub(crate) async fn waiting(sql: &mut Sql<'_>, sought: &[words::Term]) -> Result<Vec<Waiting>> {
     let text = sql.either(
-        "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) ORDER BY key DESC LIMIT $1",
-        "SELECT key FROM entries WHERE terms IS NULL ORDER BY key DESC LIMIT $1",
+        "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) AND key < $1 ORDER BY key DESC LIMIT $2",
+        "SELECT key FROM entries WHERE terms IS NULL AND key < $1 ORDER BY key DESC LIMIT $2",
     );
-    load(sql, text, MOST).await
+    let (mut before, mut found) = (i64::MAX, Vec::new());
+    loop {
+        let keys = keys(sql, text, &values_of![before, STEP]).await?;
+        let Some(last) = keys.last() else { return Ok(found) };
+        before = *last;
+        let mut candidates = hit::load(sql, &keys).await?;
+        candidates.retain(|candidate| {
+            let letters = words::folded(&candidate.text);
+            sought.iter().any(|term| letters.contains(&term.text))
+        });
+        found.extend(read(sql, candidates).await?);
+    }
 }
 
 /// Indexes some of what waits and says how much.
@@ -65,7 +74,9 @@ async fn some(sql: &mut Sql<'_>) -> Result<usize> {
         "INSERT INTO search (terms, rowid) VALUES ($1, $2)",
         "UPDATE entries SET terms = array_to_tsvector(string_to_array(trim($1), ' ')) WHERE key = $2",
     );
-    let waiting = load(sql, text, STEP).await?;
+    let keys = keys(sql, text, &values_of![STEP]).await?;
+    let candidates = hit::load(sql, &keys).await?;
+    let waiting = read(sql, candidates).await?;
     for entry in &waiting {
         sql.execute(insert, &values_of![entry::joined(&entry.terms), entry.key]).await?;
     }
@@ -75,12 +86,15 @@ async fn some(sql: &mut Sql<'_>) -> Result<usize> {
     Ok(waiting.len())
 }
 
-async fn load(sql: &mut Sql<'_>, text: &str, most: usize) -> Result<Vec<Waiting>> {
-    let rows = sql.query(text, &values_of![most]).await?;
-    let keys = rows.into_iter().map(|mut row| row.int()).collect::<Result<Vec<_>>>()?;
-    let mut waiting = Vec::with_capacity(keys.len());
+async fn keys(sql: &mut Sql<'_>, text: &str, values: &[Value]) -> Result<Vec<i64>> {
+    let rows = sql.query(text, values).await?;
+    rows.into_iter().map(|mut row| row.int()).collect()
+}
+
+async fn read(sql: &mut Sql<'_>, candidates: Vec<Candidate>) -> Result<Vec<Waiting>> {
+    let mut waiting = Vec::with_capacity(candidates.len());
     let mut scopes = Scopes::default();
-    for candidate in hit::load(sql, &keys).await? {
+    for candidate in candidates {
         let mut terms = words::terms(&candidate.text);
         terms.extend(scopes.of(sql, &candidate).await?);
         waiting.push(Waiting { key: candidate.key, terms });

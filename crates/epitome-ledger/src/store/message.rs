@@ -12,16 +12,27 @@ use crate::error::{LedgerError, Result};
 use crate::model::{ChainHash, NewMessage, Notation, Record, StoredMessage};
 use crate::sql::{Row, Sql, Statement, values_of};
 
+/// Records a message.
+pub(crate) const INSERT_MESSAGE: &str = "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, tokens, \
+     chain, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT key FROM bodies WHERE tenant = $3 AND hash = $10))";
+/// Stores a body, unless its tenant has it.
+pub(crate) const INSERT_BODY: &str = "INSERT INTO bodies (tenant, hash, digest, size, bytes) VALUES ($1, $2, $3, $4, $5) \
+     ON CONFLICT (tenant, hash) DO NOTHING";
+
 /// A message with everything about it that can be computed before anybody waits for a transaction.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) message: NewMessage,
     hash: [u8; 16],
+    /// The hash of the canonical form, where that is not the body itself.
+    digest: Option<ContentHash>,
 }
 
 impl Prepared {
     pub(crate) fn of(message: NewMessage) -> Self {
-        let hash = body::hash(&message.body);
-        Self { message, hash }
+        let whole = ContentHash::of(&message.body);
+        let digest = Some(message.digest).filter(|digest| *digest != whole);
+        Self { hash: body::short(&whole), message, digest }
     }
 
     pub(crate) fn all(messages: Vec<NewMessage>) -> Vec<Self> {
@@ -41,10 +52,8 @@ pub(crate) struct Place {
 
 /// The statements that record a message at its place.
 pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>> {
-    let Prepared { mut message, hash } = prepared;
+    let Prepared { mut message, hash, digest } = prepared;
     let recalls = std::mem::take(&mut message.recalls);
-    let insert = "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, tokens, chain, body) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT key FROM bodies WHERE tenant = $3 AND hash = $10))";
     let values = values_of![
         place.session,
         place.ordinal,
@@ -57,10 +66,9 @@ pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>
         place.chain.as_bytes(),
         hash.as_slice(),
     ];
-    let digest = Some(message.digest).filter(|digest| *digest != ContentHash::of(&message.body));
     let mut statements = vec![
         insert_body(place.tenant, hash, digest, message.body),
-        Statement::new(insert, values),
+        Statement::new(INSERT_MESSAGE, values),
         entry::insert(entry::Place::message(place.session, place.ordinal)),
     ];
     statements.extend(recall::insert(recalls, place));
@@ -74,10 +82,8 @@ pub(crate) fn insert_body(
     digest: Option<ContentHash>,
     body: Vec<u8>,
 ) -> Statement {
-    let insert = "INSERT INTO bodies (tenant, hash, digest, size, bytes) VALUES ($1, $2, $3, $4, $5) \
-         ON CONFLICT (tenant, hash) DO NOTHING";
     let digest = digest.as_ref().map(|digest| digest.as_bytes().as_slice());
-    Statement::new(insert, values_of![tenant, hash.as_slice(), digest, body.len(), body])
+    Statement::new(INSERT_BODY, values_of![tenant, hash.as_slice(), digest, body.len(), body])
 }
 
 const READ: &str = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \

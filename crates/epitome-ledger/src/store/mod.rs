@@ -5,6 +5,7 @@
 //! walks to the root.
 
 pub(crate) mod append;
+pub(crate) mod arrival;
 pub(crate) mod code;
 pub(crate) mod compact;
 pub(crate) mod entry;
@@ -12,6 +13,7 @@ pub(crate) mod event;
 pub(crate) mod fork;
 pub(crate) mod hit;
 pub(crate) mod index;
+pub(crate) mod landing;
 pub(crate) mod lease;
 pub(crate) mod message;
 pub(crate) mod note;

@@ -7,14 +7,16 @@ use crate::error::Result;
 use crate::model::{Recalled, SessionId};
 use crate::sql::{Sql, Statement, values_of};
 
+/// Makes a text of a message findable.
+pub(crate) const INSERT: &str =
+    "INSERT INTO recalls (tenant, id, session, ordinal) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+
 /// The statements that make the texts of a message findable.
 pub(crate) fn insert(recalls: Vec<RecallId>, place: &Place) -> impl Iterator<Item = Statement> {
-    let insert =
-        "INSERT INTO recalls (tenant, id, session, ordinal) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
     let (tenant, session, ordinal) = (place.tenant, place.session, place.ordinal);
     recalls
         .into_iter()
-        .map(move |id| Statement::new(insert, values_of![tenant, id.number(), session, ordinal]))
+        .map(move |id| Statement::new(INSERT, values_of![tenant, id.number(), session, ordinal]))
 }
 
 /// The message recorded last that holds a text of this id.

@@ -51,7 +51,8 @@ pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: 
             (spans.iter().map(|span| entry::session_term(span.owner)).collect(), Some(spans))
         }
     };
-    let asked = Asked { query, terms, scope, path, waiting: index::waiting(sql).await? };
+    let waiting = index::waiting(sql, &terms).await?;
+    let asked = Asked { query, terms, scope, path, waiting };
     match search.order {
         Order::Newest => newest(sql, &asked, paging).await,
         Order::Best => best(sql, &asked, paging.limit).await,

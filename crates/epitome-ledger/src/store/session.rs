@@ -12,6 +12,7 @@ use crate::page::{Cursor, Page, Paging};
 use crate::sql::{Row, Sql, values_of};
 
 /// A session's row.
+#[derive(Clone)]
 pub(crate) struct Standing {
     pub(crate) key: i64,
     pub(crate) tenant: i64,
@@ -111,7 +112,7 @@ pub(crate) fn chain(bytes: &[u8]) -> Result<ChainHash> {
 }
 
 /// Opens a session.
-pub(crate) async fn create(sql: &mut Sql<'_>, tenant: TenantId, new: NewSession) -> Result<Session> {
+pub(crate) async fn create(sql: &mut Sql<'_>, tenant: TenantId, new: NewSession) -> Result<Standing> {
     let tenant = tenant::ensure(sql, tenant).await?;
     let root = Start {
         parent: None,
@@ -125,7 +126,7 @@ pub(crate) async fn create(sql: &mut Sql<'_>, tenant: TenantId, new: NewSession)
         tokens_used: Tokens::ZERO,
     };
     insert(sql, tenant, &new, &root).await?;
-    Ok(by_id(sql, tenant, new.id).await?.session)
+    by_id(sql, tenant, new.id).await
 }
 
 /// Where a new session begins.

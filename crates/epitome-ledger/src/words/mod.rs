@@ -6,6 +6,7 @@ mod reading;
 mod terms;
 mod text;
 
+pub(crate) use fold::folded;
 pub(crate) use query::{Query, Term};
 pub(crate) use reading::Reading;
 pub(crate) use terms::terms;

@@ -76,6 +76,13 @@ pub(crate) fn pairs(letters: &str) -> Vec<String> {
 }
 
 fn words(word: &str, found: &mut BTreeSet<String>) {
+    // Most words are like this, and have no parts.
+    if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        if word.len() > 1 && !found.contains(word) {
+            found.insert(word.to_owned());
+        }
+        return;
+    }
     let mut whole_word = whole(word);
     let mut count = 0;
     for part in parts(word) {

@@ -17,6 +17,8 @@ on_both!(
     sessions_are_found_and_listed_by_pages,
     tenants_do_not_meet,
     a_session_survives_reopening_and_packing,
+    a_late_reply_belongs_to_its_owner_alone,
+    writers_who_know_too_little_look_first,
 );
 
 async fn a_turn_comes_back_byte_for_byte(place: Place) {
@@ -165,4 +167,60 @@ async fn a_session_survives_reopening_and_packing(place: Place) {
     add(&again, &session, call("and on", "it goes")).await;
     let added = again.session(ME, session.id).await.unwrap();
     assert_eq!((added.turns, added.messages), (201, 402));
+}
+
+async fn a_late_reply_belongs_to_its_owner_alone(place: Place) {
+    let ledger = place.open().await;
+    let session = open_session(&ledger).await;
+    let asked = NewTurn::of(vec![user("a question")]);
+    let id = asked.id;
+    ledger.append(ME, expect(&session), vec![asked]).await.unwrap();
+    let fork = ledger.fork(ME, id, NewSession::of("agent")).await.unwrap();
+    assert_eq!(fork.messages, 1);
+    let reply = |text: &str| NewReply { messages: vec![assistant(text)], ..NewReply::default() };
+    let at = Expect { session: session.id, head: Some(id), fence: None };
+    ledger.reply(ME, at, reply("the answer")).await.unwrap();
+    let own = ledger.current_view(ME, session.id).await.unwrap();
+    assert_eq!(texts(&own.messages), ["a question", "the answer"]);
+    let refused = ledger.reply(ME, expect(&fork), reply("another answer")).await;
+    assert!(matches!(refused, Err(LedgerError::NoReplyDue { .. })), "{refused:?}");
+    ledger.append(ME, expect(&fork), vec![call("asked again", "answered")]).await.unwrap();
+    let other = ledger.current_view(ME, fork.id).await.unwrap();
+    assert_eq!(texts(&other.messages), ["a question", "asked again", "answered"]);
+    assert_eq!(ledger.doctor().await.unwrap().findings, []);
+}
+
+// Two ledgers on one database: what the one remembers of a session, the other has overtaken.
+async fn writers_who_know_too_little_look_first(place: Place) {
+    let (one, other) = (place.open().await, place.open().await);
+    let session = open_session(&one).await;
+    let first = one.append(ME, expect(&session), vec![call("one", "1")]).await.unwrap();
+    let at = |head| Expect { session: session.id, head, fence: None };
+    let second = other.append(ME, at(first.head), vec![call("two", "2")]).await.unwrap();
+    let stale = one.append(ME, at(first.head), vec![call("three", "3")]).await;
+    assert!(matches!(stale, Err(LedgerError::HeadMoved { .. })), "{stale:?}");
+    let third = one.append(ME, at(second.head), vec![NewTurn::of(vec![user("three")])]).await.unwrap();
+    let answer = NewReply { messages: vec![assistant("3")], ..NewReply::default() };
+    other.reply(ME, at(third.head), answer.clone()).await.unwrap();
+    // The reply was recorded by the other one; handed in again it is the same, another one is refused.
+    let again = one.reply(ME, at(third.head), answer).await.unwrap();
+    assert_eq!(again.messages, 6);
+    let late = NewReply { messages: vec![assistant("4")], ..NewReply::default() };
+    assert!(matches!(one.reply(ME, at(third.head), late).await, Err(LedgerError::NoReplyDue { .. })));
+    let fourth = one.append(ME, at(third.head), vec![call("four", "4")]).await.unwrap();
+    let view = other.current_view(ME, session.id).await.unwrap();
+    assert_eq!(texts(&view.messages), ["one", "1", "two", "2", "three", "3", "four", "4"]);
+    let mut doubled = call("five", "5");
+    doubled.id = fourth.head.unwrap();
+    let elsewhere = open_session(&one).await;
+    let refused = one.append(ME, expect(&elsewhere), vec![doubled.clone()]).await;
+    assert!(matches!(refused, Err(LedgerError::Exists { .. })), "{refused:?}");
+    doubled.id = TurnId::generate();
+    one.append(ME, expect(&elsewhere), vec![doubled.clone()]).await.unwrap();
+    let third_one = open_session(&one).await;
+    let refused = one.append(ME, expect(&third_one), vec![doubled]).await;
+    assert!(matches!(refused, Err(LedgerError::Exists { .. })), "{refused:?}");
+    assert_eq!(other.doctor().await.unwrap().findings, []);
+    one.close().await;
+    other.close().await;
 }

@@ -1,10 +1,38 @@
 //! Many writers on one session: every message once, leases never overlap, nobody waits for the dead for long.
 
-use epitome_ledger::model::SessionId;
-use epitome_ledger::{Ledger, Options};
+use epitome_ledger::model::{Expect, NewTurn, SessionId};
+use epitome_ledger::{Ledger, LedgerError, Options};
 
+use crate::server::psql;
 use crate::support::*;
-use crate::worker::Worker;
+use crate::worker::{LASTS, Worker};
+
+on_both!(the_same_words_at_the_same_moment_are_stored_once);
+
+async fn the_same_words_at_the_same_moment_are_stored_once(place: Place) {
+    let ledger = place.open().await;
+    let mut sessions = Vec::new();
+    for _ in 0..8 {
+        sessions.push(open_session(&ledger).await);
+    }
+    for round in 0..10 {
+        let talk = sessions.iter().map(|session| {
+            let (ledger, id) = (ledger.clone(), session.id);
+            tokio::spawn(async move {
+                let now = ledger.session(ME, id).await.unwrap();
+                // Each turn says the same twice, too.
+                let turn = call(&format!("round {round}"), &format!("round {round}"));
+                let turn = NewTurn { input: [turn.input.clone(), turn.input.clone()].concat(), ..turn };
+                ledger.append(ME, expect(&now), vec![turn]).await.unwrap();
+            })
+        });
+        for talk in talk.collect::<Vec<_>>() {
+            talk.await.unwrap();
+        }
+    }
+    let checkup = ledger.doctor().await.unwrap();
+    assert_eq!((checkup.findings, checkup.messages, checkup.bodies), (Vec::new(), 8 * 10 * 3, 10 * 2));
+}
 
 fn session(address: &str) -> SessionId {
     run(async {
@@ -63,6 +91,39 @@ fn a_killed_holder_delays_others_no_longer_than_its_lease() {
     // It may have died with the lease in its hand; the next one gets it all the same, and ends by itself.
     said.extend(Worker::start(&format!("lease {id} 3"), &address).finish());
     check(&address, id, &acknowledged(said), false);
+}
+
+#[test]
+fn the_lease_of_the_dead_ends_when_it_should_and_their_writes_come_too_late() {
+    let address = Place::postgres().address;
+    let id = session(&address);
+    let mut doomed = Worker::start(&format!("hold {id}"), &address);
+    let fence: u64 = doomed.next().unwrap().parse().unwrap();
+    doomed.kill();
+    let clock = || -> i64 {
+        let text = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+        psql(&address, text).trim().parse().unwrap()
+    };
+    run(async {
+        let ledger = Ledger::open(&address, Options::default()).await.unwrap();
+        let mut ends = None;
+        let lease = loop {
+            match ledger.acquire_lease(ME, id, "heir", LASTS).await {
+                Ok(lease) => break lease,
+                Err(LedgerError::Leased { until, .. }) => {
+                    assert!(clock() < until.0 + 5_000, "it should have ended long ago");
+                    ends = Some(until.0);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert!(ends.is_none_or(|ends| clock() >= ends), "it was taken from the living");
+        assert!(lease.fence > fence);
+        let head = ledger.session(ME, id).await.unwrap().head;
+        let late = Expect { session: id, head, fence: Some(fence) };
+        let refused = ledger.append(ME, late, vec![call("too", "late")]).await;
+        assert!(matches!(refused, Err(LedgerError::Fenced { .. })), "{refused:?}");
+    });
 }
 
 #[test]

@@ -8,7 +8,7 @@ use epitome_ledger::{Access, Ledger, LedgerError, Options};
 use crate::server::psql;
 use crate::support::*;
 
-on_both!(a_newer_schema_is_refused, a_read_only_ledger_is_only_read, an_older_schema_is_brought_up);
+on_both!(a_newer_schema_is_refused, a_read_only_ledger_is_only_read);
 
 fn change(place: &Place, sqlite: &str, postgres: &str) {
     if place.is_sqlite() {
@@ -34,27 +34,6 @@ async fn a_newer_schema_is_refused(place: Place) {
         assert!(matches!(error, LedgerError::NewerSchema { found: 99, known } if known < 99), "{error}");
         assert!(error.to_string().contains("99"));
     }
-}
-
-async fn an_older_schema_is_brought_up(place: Place) {
-    let ledger = place.open().await;
-    let session = open_session(&ledger).await;
-    let turns = talk(&ledger, &session, 0..3).await;
-    let before = ledger.view(ME, turns[2], Until::Reply).await.unwrap();
-    ledger.close().await;
-    // Version 1 has neither views nor recall ids.
-    let views = "DROP VIEW conversation_history; DROP VIEW conversation_state; DROP VIEW shown_messages; \
-         DROP VIEW standing_compactions; DROP VIEW agent_turns; DROP VIEW agent_sessions; DROP VIEW paths; \
-         DROP TABLE recalls;";
-    let (one, two) = ("PRAGMA user_version = 1", "UPDATE ledger_schema SET version = 1");
-    change(&place, &format!("{views} {one}"), &format!("{views} {two}"));
-    let error = refusal(&place, Options { access: Access::ReadOnly, ..Options::default() }).await;
-    assert!(matches!(error, LedgerError::ReadOnly(_)), "{error}");
-    let ledger = place.open().await;
-    assert_eq!(ledger.view(ME, turns[2], Until::Reply).await.unwrap(), before);
-    talk(&ledger, &session, 3..4).await;
-    assert_eq!(ledger.doctor().await.unwrap().findings, []);
-    change(&place, "SELECT count(*) FROM agent_turns", "SELECT count(*) FROM agent_turns");
 }
 
 async fn a_read_only_ledger_is_only_read(place: Place) {

@@ -15,6 +15,7 @@ on_both!(
     a_scope_is_kept,
     summaries_and_events_are_found,
     phrases_are_found_behind_many_that_only_look_alike,
+    what_waits_for_the_index_is_found_however_much_it_is,
 );
 
 async fn found(ledger: &Ledger, query: &str, scope: Scope, order: Order) -> Vec<Hit> {
@@ -182,4 +183,22 @@ async fn phrases_are_found_behind_many_that_only_look_alike(place: Place) {
     add(&ledger, &session, NewTurn::of(alike)).await;
     let hits = ordinals(&ledger, "\"needle in the haystack\"", Scope::Tenant, Order::Newest).await;
     assert_eq!(hits, [0]);
+}
+
+async fn what_waits_for_the_index_is_found_however_much_it_is(place: Place) {
+    let ledger = place.open().await;
+    let session = open_session(&ledger).await;
+    let text = |number: usize| {
+        if number == 7 { "Žluťoučký kůň".to_owned() } else { format!("nothing {number}") }
+    };
+    let turns = (0..600).map(|turn| NewTurn::of((0..10).map(|at| user(&text(turn * 10 + at))).collect()));
+    let receipt = ledger.append(ME, expect(&session), turns.collect()).await.unwrap();
+    for query in ["zlutoucky", "kun*", "\"zlutoucky kun\""] {
+        assert_eq!(ordinals(&ledger, query, Scope::Session(session.id), Order::Newest).await, [7], "{query}");
+        assert_eq!(ordinals(&ledger, query, Scope::Tenant, Order::Best).await, [7], "{query}");
+    }
+    // One by one, as an agent writes, and searched for at once.
+    let at = epitome_ledger::model::Expect { session: session.id, head: receipt.head, fence: None };
+    ledger.append(ME, at, vec![call("where is kůň", "here")]).await.unwrap();
+    assert_eq!(ordinals(&ledger, "kun", Scope::Tenant, Order::Newest).await, [6000, 7]);
 }

@@ -15,6 +15,11 @@ fn rows(place: &Place, sql: &str) -> Vec<String> {
         return psql(&place.address, sql).lines().map(str::to_owned).collect();
     }
     let connection = rusqlite::Connection::open(place.file()).unwrap();
+    // What was appended is sorted in as soon as nobody writes.
+    let arrived = || connection.query_row("SELECT count(*) FROM arrivals", [], |row| row.get::<_, i64>(0));
+    while arrived().unwrap() > 0 {
+        std::thread::yield_now();
+    }
     let mut statement = connection.prepare(sql).unwrap();
     let columns = statement.column_count();
     let mut rows = statement.query([]).unwrap();

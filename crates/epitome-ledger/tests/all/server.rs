@@ -13,6 +13,7 @@ pub(crate) struct Server {
     child: Child,
     folder: TempDir,
     port: u16,
+    settings: Vec<String>,
 }
 
 /// The server that tests share. It is stopped by [`stop_at_exit`].
@@ -28,6 +29,23 @@ pub(crate) fn shared() -> String {
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(Vec::new(), |_| {})
+    }
+
+    /// Starts one that has this certificate and its key.
+    pub(crate) fn start_secure(certificate: &Path, key: &Path) -> Self {
+        let settings = ["ssl=on", "ssl_cert_file=server.crt", "ssl_key_file=server.key"];
+        Self::start_with(settings.map(str::to_owned).to_vec(), |data| {
+            for (from, name) in [(certificate, "server.crt"), (key, "server.key")] {
+                let to = data.join(name);
+                fs::copy(from, &to).unwrap();
+                fs::set_permissions(&to, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+                hand_over(&to);
+            }
+        })
+    }
+
+    fn start_with(settings: Vec<String>, furnish: impl FnOnce(&Path)) -> Self {
         let binaries = binaries();
         let folder = tempfile::Builder::new().prefix("epitome-pg").tempdir_in("/tmp").unwrap();
         let data = folder.path().join("data");
@@ -39,8 +57,9 @@ impl Server {
             .unwrap();
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let child = launch(&binaries, folder.path(), port);
-        let server = Self { child, folder, port };
+        furnish(&data);
+        let child = launch(&binaries, folder.path(), port, &settings);
+        let server = Self { child, folder, port, settings };
         server.wait();
         server
     }
@@ -48,7 +67,7 @@ impl Server {
     /// Starts it again after [`Server::kill`], on the same data.
     pub(crate) fn restart(&mut self) {
         let _ = self.child.wait();
-        self.child = launch(&binaries(), self.folder.path(), self.port);
+        self.child = launch(&binaries(), self.folder.path(), self.port, &self.settings);
         self.wait();
     }
 
@@ -109,7 +128,7 @@ pub(crate) fn psql(url: &str, sql: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn launch(binaries: &Path, folder: &Path, port: u16) -> Child {
+fn launch(binaries: &Path, folder: &Path, port: u16, settings: &[String]) -> Child {
     let log = fs::File::create(folder.join("log")).unwrap();
     as_other(&binaries.join("postgres"))
         .arg("-D")
@@ -124,6 +143,7 @@ fn launch(binaries: &Path, folder: &Path, port: u16) -> Child {
             "-k",
         ])
         .arg(folder)
+        .args(settings.iter().flat_map(|setting| ["-c", setting]))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)
@@ -131,7 +151,7 @@ fn launch(binaries: &Path, folder: &Path, port: u16) -> Child {
         .unwrap()
 }
 
-fn binaries() -> PathBuf {
+pub(crate) fn binaries() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let found =
         versions.map(|version| version.unwrap().path().join("bin")).filter(|bin| bin.join("initdb").exists());

@@ -46,6 +46,12 @@ async fn a_purged_session_is_gone(place: Place) {
     assert!(matches!(ledger.turn(ME, turns[0]).await, Err(LedgerError::NotFound { .. })));
     assert_eq!((hits(&ledger, "summary").await, hits(&ledger, "question").await), (0, 2));
     assert_eq!(ledger.tombstones(ME).await.unwrap(), [tombstone]);
+    if place.is_sqlite() {
+        let log = std::fs::read(place.folder.path().join("ledger.db-wal")).unwrap();
+        for bytes in [std::fs::read(place.file()).unwrap(), log] {
+            assert!(!bytes.windows(5).any(|bytes| bytes == b"xyzzy"), "not even while it is open");
+        }
+    }
     assert!(matches!(
         ledger.purge(ME, Purge::Session(session.id), warrant()).await,
         Err(LedgerError::NotFound { .. })

@@ -23,7 +23,12 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts one that does `task` on the database at `address`.
     pub(crate) fn start(task: &str, address: &str) -> Self {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        Self::start_by(Command::new(std::env::current_exe().unwrap()), task, address)
+    }
+
+    /// Starts one by a program that starts what it is told, which is this binary.
+    pub(crate) fn start_by(mut program: Command, task: &str, address: &str) -> Self {
+        let mut child = program
             .args(["--exact", "worker::worker", "--nocapture", "--ignored"])
             .env(TASK, format!("{task} {address}"))
             .stdin(Stdio::null())
@@ -75,11 +80,16 @@ fn worker() {
             let (session, rounds, address) = (word().parse().unwrap(), word().parse().unwrap(), word());
             run(lease(session, rounds, address));
         }
+        "hold" => {
+            let (session, address) = (word().parse().unwrap(), word());
+            run(keep_lease(session, address));
+        }
+        "fill" => run(crate::full::fill(word())),
         other => panic!("no such task: {other}"),
     }
 }
 
-fn acknowledge(line: &str) {
+pub(crate) fn acknowledge(line: &str) {
     let mut out = std::io::stdout().lock();
     // The harness may have left a line unfinished.
     out.write_all(format!("\nack {line}\n").as_bytes()).unwrap();
@@ -232,6 +242,14 @@ async fn lease(session: SessionId, rounds: u64, address: String) {
     for holder in holders.collect::<Vec<_>>() {
         holder.await.unwrap();
     }
+}
+
+/// Takes the lease, says so, and waits to be killed.
+async fn keep_lease(session: SessionId, address: String) {
+    let ledger = Ledger::open(&address, Options::default()).await.unwrap();
+    let lease = ledger.acquire_lease(ME, session, "doomed", LASTS).await.unwrap();
+    acknowledge(&lease.fence.to_string());
+    std::future::pending::<()>().await;
 }
 
 /// How long a lease lasts when its holder is killed.

@@ -1,0 +1,68 @@
+//! A disk that is really full: a file system of a few megabytes, in a mount namespace of the worker's own.
+
+use std::process::Command;
+
+use epitome_ledger::model::NewTurn;
+use epitome_ledger::{Ledger, LedgerError, Options};
+
+use crate::support::*;
+use crate::worker::{Worker, acknowledge};
+
+/// Starts a program where the folder is a small disk; nothing where this machine does not allow that.
+fn on_a_small_disk(folder: &std::path::Path) -> Option<Command> {
+    let unshare = || {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+        command.arg("mount -t tmpfs -o size=4m none \"$0\" && exec \"$@\"").arg(folder);
+        command
+    };
+    let allowed = unshare().arg("true").status().is_ok_and(|status| status.success());
+    allowed.then(|| {
+        let mut command = unshare();
+        command.arg(std::env::current_exe().unwrap());
+        command
+    })
+}
+
+#[test]
+fn a_disk_that_is_really_full_refuses_and_loses_nothing() {
+    let place = Place::sqlite();
+    let Some(program) = on_a_small_disk(place.folder.path()) else {
+        // The same with a bound that SQLite keeps is tested everywhere.
+        return;
+    };
+    let said = Worker::start_by(program, "fill", &place.address).finish();
+    assert_eq!(said, ["well"]);
+}
+
+/// Appends until the disk is full, makes room, and goes on. One turn after the other, as the proxy does it.
+pub(crate) async fn fill(address: String) {
+    let folder = std::path::Path::new(address.trim_start_matches("sqlite:")).parent().unwrap().to_owned();
+    std::fs::write(folder.join("filler"), vec![7; 1 << 20]).unwrap();
+    let ledger = Ledger::open(&address, Options::default()).await.unwrap();
+    let session = open_session(&ledger).await;
+    let text = |number: u64| format!("turn {number} {}", "with some more words ".repeat(200));
+    let mut now = session.clone();
+    let error = loop {
+        let turn = NewTurn::of(vec![user(&text(now.turns))]);
+        match ledger.append(ME, expect(&now), vec![turn]).await {
+            Ok(receipt) => (now.head, now.turns) = (receipt.head, receipt.turns),
+            Err(error) => break error,
+        }
+        assert!(now.turns < 10_000, "the disk does not get full");
+    };
+    assert!(matches!(error, LedgerError::Full(_)), "{error:?}");
+    assert!(now.turns > 10);
+    std::fs::remove_file(folder.join("filler")).unwrap();
+    let found = ledger.session(ME, session.id).await.unwrap();
+    assert_eq!((found.head, found.turns), (now.head, now.turns));
+    ledger.append(ME, expect(&found), vec![NewTurn::of(vec![user(&text(now.turns))])]).await.unwrap();
+    let head = ledger.session(ME, session.id).await.unwrap().head.unwrap();
+    let messages = ledger.messages(ME, head, 0..now.turns + 1).await.unwrap();
+    for (number, said) in texts(&messages).into_iter().enumerate() {
+        assert_eq!(said, text(number as u64));
+    }
+    assert_eq!(ledger.doctor().await.unwrap().findings, []);
+    ledger.close().await;
+    acknowledge("well");
+}
