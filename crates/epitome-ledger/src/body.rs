@@ -11,13 +11,13 @@ use epitome_core::ContentHash;
 use crate::error::{LedgerError, Result};
 
 /// How hard to compress: packing happens when nobody waits.
-const LEVEL: i32 = 10;
+const LEVEL: i32 = 12;
 
-/// Bytes of bodies in a pack: more would compress a little better, and cost more to read one body of.
-pub(crate) const PACK_BYTES: usize = 128 * 1024;
+/// Bytes of bodies in a pack: more would compress a little better, and cost more to read one body of, as a search does.
+pub(crate) const PACK_BYTES: usize = 64 * 1024;
 
 /// Packs that are kept unpacked, because what is read together was recorded together.
-const KEPT: usize = 32;
+const KEPT: usize = 128;
 
 /// The first sixteen bytes of a body's BLAKE3 hash, by which it is stored once.
 pub(crate) fn hash(bytes: &[u8]) -> [u8; 16] {

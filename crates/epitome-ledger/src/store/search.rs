@@ -18,7 +18,7 @@ use crate::words::{Query, Reading, Term};
 /// Candidates whose texts are looked at in one go.
 const BATCH: usize = 64;
 /// Candidates that are looked at for one page of a search for a phrase; the next page goes on behind them.
-const LOOKED_AT: usize = 512;
+const LOOKED_AT: usize = 256;
 /// Candidates that are ranked by their texts.
 const RANKED: usize = 96;
 /// Of each term the newest so many are candidates.
