@@ -83,6 +83,31 @@ impl Ledger {
         Ok(self.opened(tenant, standing))
     }
 
+    /// Opens a session, on a turn of another one or on nothing, and appends its first turns, all in one transaction.
+    pub async fn begin(
+        &self,
+        tenant: TenantId,
+        at: Option<TurnId>,
+        new: NewSession,
+        turns: Vec<NewTurn>,
+    ) -> Result<Receipt> {
+        let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
+        let entries = turns.iter().map(PreparedTurn::messages).sum();
+        let known = self.record(
+            Need::Order,
+            entries,
+            work!(sql => {
+                let standing = match at {
+                    Some(turn) => fork::at(sql, tenant, turn, new).await?,
+                    None => session::create(sql, tenant, new).await?,
+                };
+                let expect = Expect { session: standing.session.id, head: standing.session.head, fence: None };
+                append::turns(sql, tenant, expect, turns).await
+            }),
+        );
+        Ok(self.remember(tenant, known.await?))
+    }
+
     /// A session as it stands.
     pub async fn session(&self, tenant: TenantId, id: SessionId) -> Result<Session> {
         self.read_session(work!(sql => {

@@ -13,6 +13,7 @@ on_both!(
     sessions_are_filtered,
     a_session_is_named_by_its_first_digits,
     forks_of_a_session_are_listed,
+    a_session_begins_with_its_first_turns_or_not_at_all,
 );
 
 fn holding(text: &str) -> NewMessage {
@@ -81,4 +82,27 @@ async fn forks_of_a_session_are_listed(place: Place) {
     let fork = ledger.fork(ME, turns[0], NewSession::of("a")).await.unwrap();
     let grandchild = ledger.fork(ME, turns[0], NewSession::of("a")).await.unwrap();
     assert_eq!(ledger.forks(ME, session.id).await.unwrap(), [fork, grandchild]);
+}
+
+async fn a_session_begins_with_its_first_turns_or_not_at_all(place: Place) {
+    let ledger = place.open().await;
+    let new = NewSession::of("a");
+    let (id, turn) = (new.id, call("hello", "hi"));
+    let first = turn.id;
+    let receipt = ledger.begin(ME, None, new, vec![turn.clone()]).await.unwrap();
+    assert_eq!((receipt.messages, receipt.head), (2, Some(first)));
+    let fork = NewSession::of("a");
+    let fork_id = fork.id;
+    let receipt = ledger.begin(ME, Some(first), fork, vec![call("and", "so on")]).await.unwrap();
+    assert_eq!((receipt.turns, receipt.messages), (2, 4));
+    assert_eq!(ledger.forks(ME, id).await.unwrap().len(), 1);
+    let nothing = ledger.begin(ME, Some(first), NewSession::of("a"), Vec::new()).await.unwrap();
+    assert_eq!(nothing.messages, 2);
+    // A turn that is there already cannot be recorded again elsewhere, and then there is no session either.
+    let refused = NewSession::of("a");
+    let refused_id = refused.id;
+    assert!(ledger.begin(ME, None, refused, vec![turn]).await.is_err());
+    assert!(matches!(ledger.session(ME, refused_id).await, Err(LedgerError::NotFound { .. })));
+    assert_eq!(ledger.session(ME, fork_id).await.unwrap().messages, 4);
+    assert_eq!(ledger.doctor().await.unwrap().findings, []);
 }
