@@ -107,6 +107,12 @@ fn not_json(text: &str, at: usize, what: &str) -> FileError {
     FileError::NotJson(place)
 }
 
+fn is_list_of_items(object: &Object<'_>) -> bool {
+    let items = object.get("input").and_then(|input| input.array().ok().flatten());
+    let first = items.and_then(|items| items.first()?.object().ok().flatten());
+    first.is_some_and(|first| first.get("role").is_some() || first.get("type").is_some())
+}
+
 // What the first object says about its file; `alone` if nothing else stands in the file.
 fn of_object(node: Node<'_>, mut object: Object<'_>, alone: bool) -> Option<Format> {
     let has = |key: &str| object.get(key).is_some();
@@ -120,7 +126,7 @@ fn of_object(node: Node<'_>, mut object: Object<'_>, alone: bool) -> Option<Form
     if kind_of("messages") == Some(Kind::Array) {
         return Some(if alone { of_body(node, &object) } else { Format::Conversations });
     }
-    if has("input") && (has("model") || has("instructions") || has("tools")) {
+    if has("input") && (has("model") || has("instructions") || has("tools") || is_list_of_items(&object)) {
         return Some(if alone { Format::Responses } else { Format::Conversations });
     }
     let of_claude_code = ["parentUuid", "uuid", "leafUuid", "sessionId", "isSidechain", "isSnapshotUpdate"]

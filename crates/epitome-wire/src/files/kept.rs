@@ -1,10 +1,11 @@
 //! Messages kept one by one, and the file put together again.
 //!
 //! Each message is kept as its records were written, byte for byte. What else stands in a file rides along with the message
-//! behind it: lines that are no messages before the message's own, and what surrounds a list of messages as a *frame* before the first
-//! one. So the messages of a thread are all that is needed to write the file of that thread again.
+//! behind it: lines that are no messages before the message's own. What surrounds a list of messages is a *frame*, to be put before one
+//! of them. So the messages of a thread are all that is needed to write the file of that thread again.
 //!
-//! Left out are lines behind the last message (they come with the next), blank lines, and repetitions of whole lines.
+//! Left out are lines behind the last message (they come with the next), blank lines, repetitions of whole lines, and Codex's notes
+//! that messages were taken back.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,7 @@ use super::format::Format;
 use super::log::Damage;
 use super::notation::Notation;
 use super::reader::ReadOptions;
+use super::record::{Record, Target};
 use super::transcript::Transcript;
 use crate::canonical::{canonical_digest, digest_of_json};
 use crate::dialect::Dialect;
@@ -68,7 +70,7 @@ impl Transcript {
     fn lines_of_messages(&self) -> Vec<String> {
         let mut bodies = vec![String::new(); self.messages.len()];
         let mut waiting: Vec<Span> = Vec::new();
-        for record in self.records.iter().filter(|record| record.twin_of.is_none()) {
+        for record in self.records.iter().filter(|record| is_worth_keeping(record)) {
             waiting.push(record.span);
             let shown = record.message.filter(|at| !self.hidden.get(*at).copied().unwrap_or(false));
             let Some(body) = shown.and_then(|at| bodies.get_mut(at)) else { continue };
@@ -83,21 +85,36 @@ impl Transcript {
     }
 
     fn elements(&self) -> Vec<String> {
-        let spans: Vec<Span> = (0..self.messages.len()).map(|at| self.element(at)).collect();
-        let mut bodies: Vec<String> = spans.iter().map(|span| span.of(&self.text).to_owned()).collect();
-        if let (Some(first), Some(last), Some(body)) = (spans.first(), spans.last(), bodies.first_mut()) {
-            let stretch = |start, end| Cow::Borrowed((Span { start, end }).of(&self.text));
-            let frame = Frame {
-                epitome: "frame".into(),
-                format: self.format.name().into(),
-                before: stretch(0, first.start),
-                between: spans.get(1).map_or(self.separator(), |second| stretch(first.end, second.start)),
-                after: stretch(last.end, self.text.len()),
-            };
-            let frame = serde_json::to_string(&frame).unwrap_or_default();
-            *body = format!("{frame}\n{body}");
+        (0..self.messages.len()).map(|at| self.element(at).of(&self.text).to_owned()).collect()
+    }
+
+    /// What surrounds its messages where they are a list, to be put before the body of one of them.
+    ///
+    /// ```
+    /// use epitome_wire::files::{ReadOptions, read_all, record_of, restore};
+    ///
+    /// let file = r#"{"model":"m","messages":[{"role":"user","content":"What is new?"}]}"#;
+    /// let transcript = &read_all(file.as_bytes(), ReadOptions::default())?[0];
+    /// let body = transcript.frame().unwrap() + &transcript.kept()[0].body;
+    /// assert_eq!(record_of(&body), r#"{"role":"user","content":"What is new?"}"#);
+    /// assert_eq!(restore(transcript.notation(), &[&body]), file);
+    /// # Ok::<(), epitome_wire::files::FileError>(())
+    /// ```
+    pub fn frame(&self) -> Option<String> {
+        let count = self.messages.len();
+        if self.notation().is_lines() || count == 0 {
+            return None;
         }
-        bodies
+        let (first, last) = (self.element(0), self.element(count - 1));
+        let stretch = |start, end| Cow::Borrowed((Span { start, end }).of(&self.text));
+        let frame = Frame {
+            epitome: "frame".into(),
+            format: self.format.name().into(),
+            before: stretch(0, first.start),
+            between: if count > 1 { stretch(first.end, self.element(1).start) } else { self.separator() },
+            after: stretch(last.end, self.text.len()),
+        };
+        serde_json::to_string(&frame).ok().map(|frame| frame + "\n")
     }
 
     fn separator(&self) -> Cow<'static, str> {
@@ -112,6 +129,12 @@ impl Transcript {
     }
 }
 
+// A repetition says nothing new. That other messages were taken back is said by their not being there; said twice, it would
+// take back what stands.
+fn is_worth_keeping(record: &Record) -> bool {
+    record.twin_of.is_none() && !record.links.iter().any(|link| matches!(link.to, Target::Count(_)))
+}
+
 // A body without its frame, and the frame.
 fn split(body: &str) -> (Option<Frame<'_>>, &str) {
     if !body.starts_with(FRAME) {
@@ -122,14 +145,19 @@ fn split(body: &str) -> (Option<Frame<'_>>, &str) {
     read.map_or((None, body), |(frame, rest)| (Some(frame), rest))
 }
 
-/// The message's own text: a body without what surrounded the list that it was the first of.
+/// The message's own text: a body without the frame that may stand before it.
 pub fn record_of(body: &str) -> &str {
     split(body).1
 }
 
-/// The format of the file whose first message was kept like this, where that was a list of messages.
-pub fn frame_format(body: &str) -> Option<Format> {
-    split(body).0.and_then(|frame| frame.format.parse().ok())
+/// The format of the file that messages were kept of, where that was a list of them.
+pub fn frame_format(bodies: &[&str]) -> Option<Format> {
+    frame_of(bodies).and_then(|frame| frame.format.parse().ok())
+}
+
+// The last frame counts: where a conversation was forked, the file of the fork has one of its own.
+fn frame_of<'a>(bodies: &[&'a str]) -> Option<Frame<'a>> {
+    bodies.iter().rev().find_map(|body| split(body).0)
 }
 
 /// The message that was kept like this.
@@ -161,8 +189,7 @@ pub fn restore(notation: Notation, bodies: &[&str]) -> String {
     if notation.is_lines() {
         return bodies.iter().flat_map(|body| [*body, "\n"]).collect();
     }
-    let frame = bodies.first().and_then(|body| split(body).0);
-    let frame = frame.unwrap_or_else(|| bare(notation));
+    let frame = frame_of(bodies).unwrap_or_else(|| bare(notation));
     let mut text = frame.before.into_owned();
     for (place, body) in bodies.iter().enumerate() {
         if place > 0 {

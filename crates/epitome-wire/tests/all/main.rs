@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bodies;
+mod canonical;
 mod check;
 mod compaction;
 mod convert;
@@ -13,6 +14,7 @@ mod files_real;
 mod files_rewrite;
 mod files_show;
 mod hostile;
+mod kept;
 mod known;
 mod notation;
 mod prune;
