@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::Context;
-use epitome_core::Message;
+use epitome_core::{BlockKind, Message};
 use epitome_ledger::model::{Session, StoredMessage};
 use epitome_wire::convert::{Conversation, convert};
 use epitome_wire::files::{self, Damage, Format, Notation, ReadOptions};
@@ -74,12 +74,12 @@ impl Own {
         }
         let bodies = messages.iter().map(|message| std::str::from_utf8(&message.body));
         let bodies = bodies.collect::<Result<Vec<_>, _>>().ok()?;
-        let format = bodies.first().and_then(|body| files::frame_format(body));
+        let format = files::frame_format(&bodies);
         Some(Self { format: format.unwrap_or(notation.format()), text: files::restore(notation, &bodies) })
     }
 
     // Read as a whole, because some formats say in one message what another means.
-    fn conversation(&self, count: usize) -> Option<(Conversation, Dialect)> {
+    fn conversation(&self, count: usize) -> Option<Read> {
         let options =
             ReadOptions { format: Some(self.format), damage: Damage::KeepGoing, ..ReadOptions::default() };
         let transcript = files::read_all(self.text.as_bytes(), options).ok()?.into_iter().next()?;
@@ -88,7 +88,24 @@ impl Own {
             return None;
         }
         let messages = path.iter().filter_map(|at| transcript.messages.get(*at).cloned()).collect();
-        Some((Conversation { system: transcript.system.clone(), messages }, transcript.dialect))
+        let conversation = Conversation { system: transcript.system.clone(), messages };
+        Some(Read { conversation, dialect: transcript.dialect, model: transcript.model.clone() })
+    }
+}
+
+/// A session as a conversation.
+struct Read {
+    conversation: Conversation,
+    dialect: Dialect,
+    /// The model that its file names.
+    model: Option<String>,
+}
+
+impl Read {
+    fn model(&self) -> Option<&str> {
+        let replied =
+            || self.conversation.messages.iter().rev().find_map(|message| message.meta.model.as_deref());
+        self.model.as_deref().or_else(replied)
     }
 }
 
@@ -101,17 +118,18 @@ fn written(own: Option<Own>, messages: &[StoredMessage], format: Format) -> anyh
             format!("leave --format away, or choose one of {names}"),
         ));
     }
-    let (conversation, from) = match own.and_then(|own| own.conversation(messages.len())) {
+    let read = match own.and_then(|own| own.conversation(messages.len())) {
         Some(read) => read,
         None => one_by_one(messages)?,
     };
+    let (conversation, from) = (&read.conversation, read.dialect);
     let to = match format {
         Format::Anthropic => Dialect::Anthropic,
         Format::Chat => Dialect::Chat,
         Format::Responses => Dialect::Responses,
         _ => from,
     };
-    let converted = convert(&conversation, from, to);
+    let converted = convert(conversation, spoken(from, to, conversation), to);
     let mut losses: BTreeMap<String, usize> = BTreeMap::new();
     for loss in &converted.losses {
         *losses.entry(loss.what.to_string()).or_default() += 1;
@@ -120,11 +138,19 @@ fn written(own: Option<Own>, messages: &[StoredMessage], format: Format) -> anyh
         let times = plural(times, "time");
         say(format_args!("{} {what} ({times})", paint(WARN, "not in this dialect:")));
     }
-    body(&converted.conversation, to, format)
+    body(&converted.conversation, read.model(), to, format)
+}
+
+// pi groups its messages like Chat Completions, but has reasoning among them, which that cannot express.
+fn spoken(from: Dialect, to: Dialect, conversation: &Conversation) -> Dialect {
+    let mut blocks = conversation.messages.iter().flat_map(|message| &message.blocks);
+    let reasons =
+        blocks.any(|block| matches!(block.kind(), BlockKind::Thinking | BlockKind::RedactedThinking));
+    if from == Dialect::Chat && to == Dialect::Chat && reasons { Dialect::Anthropic } else { from }
 }
 
 // Messages that came in several notations: each by itself, in the dialect of the first.
-fn one_by_one(messages: &[StoredMessage]) -> anyhow::Result<(Conversation, Dialect)> {
+fn one_by_one(messages: &[StoredMessage]) -> anyhow::Result<Read> {
     let dialect_of = |message: &StoredMessage| {
         Notation::from_number(message.notation.0).map_or(Dialect::Chat, Notation::dialect)
     };
@@ -136,12 +162,19 @@ fn one_by_one(messages: &[StoredMessage]) -> anyhow::Result<(Conversation, Diale
             failure(what, "a later version of epitome may have recorded it")
         })?;
         let alone = Conversation { system: None, messages: vec![message] };
-        all.extend(convert(&alone, dialect_of(stored), target).conversation.messages);
+        let from = spoken(dialect_of(stored), target, &alone);
+        all.extend(convert(&alone, from, target).conversation.messages);
     }
-    Ok((Conversation { system: None, messages: all }, target))
+    let conversation = Conversation { system: None, messages: all };
+    Ok(Read { conversation, dialect: target, model: None })
 }
 
-fn body(conversation: &Conversation, dialect: Dialect, format: Format) -> anyhow::Result<String> {
+fn body(
+    conversation: &Conversation,
+    model: Option<&str>,
+    dialect: Dialect,
+    format: Format,
+) -> anyhow::Result<String> {
     let mut messages = Vec::new();
     for message in &conversation.messages {
         messages.extend(encode_message(dialect, message)?);
@@ -161,7 +194,11 @@ fn body(conversation: &Conversation, dialect: Dialect, format: Format) -> anyhow
         Some(system) => format!("\"{system_key}\":{},", content(system)?),
         None => String::new(),
     };
-    Ok(format!("{{{system}\"{list_key}\":{list}}}\n"))
+    let model = match model {
+        Some(model) => format!("\"model\":{},", serde_json::to_string(model)?),
+        None => String::new(),
+    };
+    Ok(format!("{{{model}{system}\"{list_key}\":{list}}}\n"))
 }
 
 // A system prompt is written like the content of a message; Responses takes plain text only.

@@ -1,5 +1,6 @@
 //! `epitome import`: sessions of other tools become sessions of the ledger.
 
+mod batch;
 mod paths;
 mod record;
 mod steps;
@@ -9,12 +10,13 @@ use std::path::Path;
 use epitome_ledger::Access;
 use serde::Serialize;
 
+use self::batch::Batch;
 use self::paths::Material;
-use self::record::{Outcome, record};
+use self::record::{Outcome, Recorded};
 use super::Shelf;
 use crate::args::Import;
 use crate::input::{self, Item};
-use crate::print::{bytes, grouped, percent, plural, say};
+use crate::print::{bytes, grouped, plural, say};
 use crate::settings::Settings;
 
 /// What an import did.
@@ -31,6 +33,8 @@ struct Summary {
     unchanged: u64,
     /// Messages that were recorded.
     messages: u64,
+    /// Their bytes.
+    message_bytes: u64,
     compactions: u64,
     /// Bytes of text that were read.
     bytes: u64,
@@ -48,15 +52,21 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     let counter = settings.models.get("").model.counter();
     let agent = arguments.agent.as_deref();
     let work = |path: &Path, transcript| Ok(Material::of(path, transcript, agent, &counter));
-    let mut summary = Summary::default();
+    let (mut summary, mut batch) = (Summary::default(), Batch::default());
     let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
         match item {
-            Item::Session(material) => summary.add(&shelf, &material)?,
+            Item::Session(material) => {
+                summary.bytes += material.bytes;
+                if batch.push(material) {
+                    summary.add(batch.record(&shelf)?);
+                }
+            }
             Item::Done => summary.files += 1,
             Item::Failed => summary.failed += 1,
         }
         Ok(())
     });
+    summary.add(batch.record(&shelf)?);
     if summary.messages > 0 {
         shelf.wait(shelf.ledger.pack())?;
     }
@@ -68,11 +78,10 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
 }
 
 impl Summary {
-    fn add(&mut self, shelf: &Shelf, material: &Material) -> anyhow::Result<()> {
-        self.bytes += material.bytes;
-        for path in &material.paths {
-            let recorded = shelf.wait_any(record(shelf, material, path))?;
+    fn add(&mut self, recorded: Vec<Recorded>) {
+        for recorded in recorded {
             self.messages += recorded.messages;
+            self.message_bytes += recorded.bytes;
             self.compactions += recorded.compactions;
             match recorded.outcome {
                 Outcome::New => self.new += 1,
@@ -81,7 +90,6 @@ impl Summary {
                 Outcome::Unchanged => self.unchanged += 1,
             }
         }
-        Ok(())
     }
 
     fn print(&self, arguments: &Import, shelf: &Shelf) -> anyhow::Result<()> {
@@ -103,14 +111,18 @@ impl Summary {
         ));
         let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
         say(format_args!(
-            "recorded: {} and {} of {} of text, in {} of storage ({})",
+            "recorded: {} ({}) and {}; read: {}",
             count(self.messages, "message"),
+            bytes(self.message_bytes),
             count(self.compactions, "compaction"),
             bytes(self.bytes),
-            bytes(self.stored),
-            percent(self.stored, self.bytes),
         ));
-        say(format_args!("ledger:   {} in {}", bytes(self.ledger), shelf.name));
+        say(format_args!(
+            "ledger: {}, {} more than before, in {}",
+            bytes(self.ledger),
+            bytes(self.stored),
+            shelf.name
+        ));
         Ok(())
     }
 }

@@ -101,7 +101,10 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         LedgerError::Unavailable(_) => "check that the server runs and that --db names it rightly",
         LedgerError::Busy(_) | LedgerError::HeadMoved { .. } => "another process writes to it; try again",
         LedgerError::NotFound { .. } => "epitome sessions lists what there is",
-        LedgerError::BadRequest(_) => "",
+        LedgerError::BadRequest(what) if what.contains("cursor") => {
+            "--after takes what the page before printed behind \"more:\""
+        }
+        LedgerError::BadRequest(_) => "epitome help COMMAND explains what it takes",
         _ => "--log text tells more",
     };
     let what = match error {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use epitome_core::Tokens;
-use epitome_ledger::model::{CompactionRecord, Session, Turn, TurnKind};
+use epitome_ledger::model::{CompactionRecord, Session, Turn, TurnId, TurnKind};
 use serde_json::json;
 
 use super::{Shelf, pick, sessions};
@@ -100,7 +100,7 @@ impl Drawn {
         let mut run: Vec<&Turn> = Vec::new();
         for turn in &self.turns {
             if turn.kind == TurnKind::Compaction {
-                draw_calls(out, &run)?;
+                draw_calls(out, &run, self.session.head)?;
                 run.clear();
                 self.draw_compaction(out, turn)?;
             } else {
@@ -114,7 +114,7 @@ impl Drawn {
                 .collect();
             let leaves = self.session.origin.is_some_and(|origin| origin.turn == turn.id);
             if !forks.is_empty() || leaves {
-                draw_calls(out, &run)?;
+                draw_calls(out, &run, self.session.head)?;
                 run.clear();
             }
             for fork in forks {
@@ -124,7 +124,7 @@ impl Drawn {
                 writeln!(out, "{GUTTER}┊  {}", paint(FAINT, "shared up to here"))?;
             }
         }
-        draw_calls(out, &run)
+        draw_calls(out, &run, self.session.head)
     }
 
     fn draw_compaction(&self, out: &mut impl Write, turn: &Turn) -> anyhow::Result<()> {
@@ -169,7 +169,7 @@ impl Drawn {
     }
 }
 
-fn draw_calls(out: &mut impl Write, run: &[&Turn]) -> anyhow::Result<()> {
+fn draw_calls(out: &mut impl Write, run: &[&Turn], head: Option<TurnId>) -> anyhow::Result<()> {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
     let numbers = match first.number == last.number {
         true => format!("turn {}", first.number),
@@ -178,7 +178,7 @@ fn draw_calls(out: &mut impl Write, run: &[&Turn]) -> anyhow::Result<()> {
     let context = run.iter().rev().find_map(|turn| turn.reply.as_ref()?.usage);
     let context = context.map(|usage| usage.total_input()).filter(|tokens| *tokens > Tokens::ZERO);
     let context = context.map(|tokens| format!(", {tokens:#} tokens sent last")).unwrap_or_default();
-    let open = if last.reply.is_none() { ", unanswered" } else { "" };
+    let open = if last.reply.is_none() && head == Some(last.id) { ", unanswered" } else { "" };
     let messages = count(last.end - first.first, "message");
     let time = paint(FAINT, moment(first.time));
     writeln!(out, "{GUTTER}● {numbers}: {messages}{context}{open}  {time}")?;

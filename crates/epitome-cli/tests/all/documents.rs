@@ -61,14 +61,18 @@ fn the_settings_page_is_true() {
 fn the_readme_shows_what_is_printed() {
     let readme = fs::read_to_string(repository().join("README.md")).unwrap();
     let mut shown = 0;
+    // The ledger of the README is the one of somebody who has none yet.
+    let data = tempfile::tempdir().unwrap();
     for block in readme.split("```console\n").skip(1) {
         let block = block.split("```").next().unwrap();
         let (prompt, expected) = block.split_once('\n').unwrap();
         let arguments: Vec<&str> = prompt.strip_prefix("$ epitome ").unwrap().split_whitespace().collect();
-        let output =
-            command(&arguments).env_remove("EPITOME_STRATEGY").current_dir(repository()).output().unwrap();
+        let mut command = command(&arguments);
+        command.env_remove("EPITOME_STRATEGY").env("XDG_DATA_HOME", data.path()).current_dir(repository());
+        let output = command.output().unwrap();
         let mut printed = String::from_utf8(output.stdout).unwrap();
-        if arguments.contains(&"compact") && !arguments.contains(&"--show") {
+        let is_report = arguments.contains(&"compact") && !arguments.contains(&"--show");
+        if is_report || arguments.contains(&"import") {
             printed = String::from_utf8(output.stderr).unwrap();
         }
         for line in expected.lines().filter(|line| line.trim() != "…") {

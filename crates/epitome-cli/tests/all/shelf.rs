@@ -1,7 +1,17 @@
 //! The ledger at the command line.
 
+mod export;
 mod find;
 mod import;
+mod killed;
+mod read;
+mod refusals;
+mod upkeep;
+
+/// PostgreSQL servers, as the ledger's own tests have them.
+#[path = "../../../epitome-ledger/tests/all/server.rs"]
+#[allow(dead_code)]
+mod server;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -20,6 +30,16 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let address = format!("sqlite:{}", folder.path().join("data/ledger.db").display());
         Self { folder, address }
+    }
+
+    /// On PostgreSQL, in a database of its own.
+    pub(crate) fn on_postgres() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), address: server::shared() }
+    }
+
+    /// The address of the ledger.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
     }
 
     /// Runs a command on the ledger.
@@ -58,3 +78,16 @@ impl Desk {
 pub(crate) fn figures(summary: &Value) -> [u64; 5] {
     ["new", "forked", "grown", "unchanged", "messages"].map(|key| summary[key].as_u64().unwrap())
 }
+
+/// Makes each function that takes a desk a test on SQLite and one on PostgreSQL.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test] fn $name() { super::$name(&crate::shelf::Desk::new()); })*
+        }
+        mod postgres {
+            $(#[test] fn $name() { super::$name(&crate::shelf::Desk::on_postgres()); })*
+        }
+    };
+}
+pub(crate) use on_both;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use epitome_core::tokens::Counter;
 use epitome_core::{Block, BlockKind, ContentHash, Message, RecallId, Role, Time, Tokens, Usage};
-use epitome_ledger::model::{NewMessage, Notation};
+use epitome_ledger::model::{ChainHash, NewMessage, Notation};
 use epitome_wire::files::{RecordedCompaction, Thread, ThreadKind, Transcript};
 
 /// Texts shorter than a marker are never replaced by one.
@@ -20,6 +20,10 @@ pub(super) struct Material {
     pub(super) tool: String,
     /// The file.
     pub(super) channel: String,
+    /// What surrounds its messages in the file.
+    frame: Option<String>,
+    /// The notation of its messages.
+    pub(super) notation: Notation,
     /// Bytes of its text.
     pub(super) bytes: u64,
     /// All messages of all paths.
@@ -32,7 +36,6 @@ pub(super) struct Material {
 pub(super) struct Ready {
     pub(super) role: Role,
     body: Vec<u8>,
-    notation: Notation,
     pub(super) digest: ContentHash,
     pub(super) tokens: Tokens,
     recalls: Vec<RecallId>,
@@ -45,11 +48,11 @@ pub(super) struct Ready {
 
 impl Ready {
     /// The message as the ledger takes it.
-    pub(super) fn new_message(&self) -> NewMessage {
+    fn new_message(&self, notation: Notation, frame: &str) -> NewMessage {
         NewMessage {
             role: self.role,
-            body: self.body.clone(),
-            notation: self.notation,
+            body: [frame.as_bytes(), &self.body].concat(),
+            notation,
             digest: self.digest,
             tokens: self.tokens,
             recalls: self.recalls.clone(),
@@ -88,7 +91,45 @@ pub(super) struct Compacted {
     pub(super) tokens_before: Option<Tokens>,
 }
 
+/// Whether the frame of a file goes with a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// It is the first that a session has of its own.
+    Framed,
+    /// It is not.
+    Bare,
+}
+
 impl Material {
+    /// The hashes of a path behind each of its messages.
+    pub(super) fn chains(&self, path: &PathThrough) -> Vec<ChainHash> {
+        ChainHash::along(self.on(path).map(|message| &message.digest))
+    }
+
+    /// How many messages of a path there are up to the first one of the model, that included.
+    pub(super) fn answered(&self, path: &PathThrough) -> Option<usize> {
+        self.on(path).position(|message| message.role == Role::Assistant).map(|first| first + 1)
+    }
+
+    /// What two paths have in common that may be one conversation: their name, or how they open.
+    pub(super) fn keys(&self, path: &PathThrough) -> impl Iterator<Item = String> {
+        let opening = self.answered(path).unwrap_or(path.messages.len());
+        let messages = self.on(path).take(opening);
+        let opening = ChainHash::along(messages.map(|message| &message.digest)).pop();
+        let name = path.external.as_ref().map(|name| format!("name {name}"));
+        opening.map(|chain| chain.to_string()).into_iter().chain(name)
+    }
+
+    fn on<'m>(&'m self, path: &'m PathThrough) -> impl Iterator<Item = &'m Ready> {
+        path.messages.iter().filter_map(|at| self.messages.get(*at))
+    }
+
+    /// A message as the ledger takes it.
+    pub(super) fn new_message(&self, message: &Ready, framing: Framing) -> NewMessage {
+        let frame = self.frame.as_deref().filter(|_| framing == Framing::Framed);
+        message.new_message(self.notation, frame.unwrap_or_default())
+    }
+
     /// Reads and counts everything, so that writing is all that is left to do.
     pub(super) fn of(path: &Path, transcript: Transcript, agent: Option<&str>, counter: &Counter) -> Self {
         let tool = transcript.format.name().to_owned();
@@ -99,6 +140,8 @@ impl Material {
             agent: agent.unwrap_or(&tool).to_owned(),
             channel: channel.display().to_string(),
             bytes: transcript.text.len() as u64,
+            notation: Notation(transcript.notation().number()),
+            frame: transcript.frame(),
             paths,
             messages: messages(&transcript, counter),
             tool,
@@ -107,7 +150,6 @@ impl Material {
 }
 
 fn messages(transcript: &Transcript, counter: &Counter) -> Vec<Ready> {
-    let notation = Notation(transcript.notation().number());
     let written = transcript.messages.iter().zip(&transcript.layouts).zip(transcript.kept());
     let ready = written.map(|((message, layout), kept)| {
         let outline = layout.outline(message, counter);
@@ -118,7 +160,6 @@ fn messages(transcript: &Transcript, counter: &Counter) -> Vec<Ready> {
             blocks: outline.blocks.iter().map(|block| block.kind).collect(),
             tokens: outline.tokens,
             body: kept.body.into_bytes(),
-            notation,
             digest: kept.digest,
             time: message.meta.time,
             model: message.meta.model.clone(),

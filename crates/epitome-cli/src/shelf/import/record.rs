@@ -1,13 +1,12 @@
 //! Recording a path: finding how much of it is known and where it goes on, then writing the rest.
 
-use epitome_core::Role;
 use epitome_ledger::model::{
     ChainHash, Expect, KnownPrefix, NewSession, Receipt, Session, Turn, TurnId, TurnKind,
 };
 use epitome_ledger::{LedgerError, Result};
 
 use super::super::Shelf;
-use super::paths::{Material, PathThrough};
+use super::paths::{Material, PathThrough, Ready};
 use super::steps::Rest;
 
 /// How often a path is tried again when somebody else was faster.
@@ -30,7 +29,19 @@ pub(super) enum Outcome {
 pub(super) struct Recorded {
     pub(super) outcome: Outcome,
     pub(super) messages: u64,
+    pub(super) bytes: u64,
     pub(super) compactions: u64,
+}
+
+impl Recorded {
+    /// The same, having written these messages of the path.
+    fn with(self, recorder: &Recorder<'_>, range: std::ops::Range<usize>) -> Self {
+        let written = recorder.path.messages.get(range).unwrap_or_default();
+        let bytes = written.iter().filter_map(|at| recorder.material.messages.get(*at)).map(Ready::bytes);
+        Self { messages: written.len() as u64, bytes: bytes.sum::<usize>() as u64, ..self }
+    }
+
+    const NOTHING: Recorded = Recorded { outcome: Outcome::Unchanged, messages: 0, bytes: 0, compactions: 0 };
 }
 
 /// Records what is not recorded yet of a path.
@@ -54,9 +65,9 @@ pub(super) async fn record(
 enum Start {
     /// At the head of a session that has this much of it.
     At(Box<Session>),
-    /// Behind a turn of another session.
-    Behind(TurnId),
-    /// From nothing.
+    /// In a session of its own, behind a turn of another one and so many messages.
+    Behind(TurnId, usize),
+    /// In a session of its own.
     Anew,
     /// Nowhere: all of it is there.
     Known,
@@ -73,10 +84,8 @@ struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     fn new(shelf: &'a Shelf, material: &'a Material, path: &'a PathThrough) -> Self {
-        let messages = || path.messages.iter().filter_map(|at| material.messages.get(*at));
-        let chains = ChainHash::along(messages().map(|message| &message.digest));
-        let first = messages().position(|message| message.role == Role::Assistant);
-        Self { shelf, material, path, chains, answered: first.map_or(usize::MAX, |first| first + 1) }
+        let answered = material.answered(path).unwrap_or(usize::MAX);
+        Self { shelf, material, path, chains: material.chains(path), answered }
     }
 
     async fn run(&self) -> Result<Recorded> {
@@ -85,19 +94,13 @@ impl<'a> Recorder<'a> {
             Some(name) => ledger.find_session(*tenant, &self.material.agent, name).await?,
             None => None,
         };
-        let has_name = named.is_none() && self.path.external.is_some();
-        let (session, outcome) = match self.start(named).await? {
-            Start::Known => return Ok(Recorded { outcome: Outcome::Unchanged, messages: 0, compactions: 0 }),
-            Start::At(session) => (*session, Outcome::Grown),
-            Start::Behind(turn) => {
-                (ledger.fork(*tenant, turn, self.new_session(has_name)).await?, Outcome::Forked)
-            }
-            Start::Anew => (ledger.create_session(*tenant, self.new_session(has_name)).await?, Outcome::New),
-        };
-        let mut recorded = self.write(&session).await?;
-        let nothing = recorded.messages == 0 && recorded.compactions == 0;
-        recorded.outcome = if outcome == Outcome::Grown && nothing { Outcome::Unchanged } else { outcome };
-        Ok(recorded)
+        let is_named = named.is_none() && self.path.external.is_some();
+        match self.start(named).await? {
+            Start::Known => Ok(Recorded::NOTHING),
+            Start::At(session) => self.grow(&session).await,
+            Start::Behind(turn, messages) => self.begin(Some(turn), messages, is_named).await,
+            Start::Anew => self.begin(None, 0, is_named).await,
+        }
     }
 
     async fn start(&self, named: Option<Session>) -> Result<Start> {
@@ -106,9 +109,7 @@ impl<'a> Recorder<'a> {
         if let Some(session) = named.filter(|session| self.holds(session)) {
             return Ok(Start::At(Box::new(session)));
         }
-        let Some(known) = ledger.find_prefix(*tenant, self.chains.clone()).await? else {
-            return Ok(Start::Anew);
-        };
+        let Some(known) = self.known(&self.chains).await? else { return Ok(Start::Anew) };
         if !is_new_name {
             if known.messages == self.chains.len() as u64 && !self.lacks_compaction(&known).await? {
                 return Ok(Start::Known);
@@ -122,6 +123,21 @@ impl<'a> Recorder<'a> {
             }
         }
         self.fork_point(known).await
+    }
+
+    // The longest beginning that is recorded in the same notation: what another tool wrote of the same conversation is another
+    // file, and must come back as such.
+    async fn known(&self, chains: &[ChainHash]) -> Result<Option<KnownPrefix>> {
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        let Some(mut known) = ledger.find_prefix(*tenant, chains.to_vec()).await? else { return Ok(None) };
+        let last = known.messages.saturating_sub(1);
+        for place in std::mem::take(&mut known.places) {
+            let found = ledger.messages(*tenant, place.turn, last..known.messages).await?;
+            if found.first().is_some_and(|message| message.notation == self.material.notation) {
+                known.places.push(place);
+            }
+        }
+        Ok(Some(known).filter(|known| !known.places.is_empty()))
     }
 
     // Whether the path begins with all that was said in a session.
@@ -160,47 +176,70 @@ impl<'a> Recorder<'a> {
                 return Ok(Start::Anew);
             }
             if let Some(place) = known.places.iter().find(|place| place.ends_turn) {
-                return Ok(Start::Behind(place.turn));
+                let messages = usize::try_from(known.messages).unwrap_or(usize::MAX);
+                return Ok(Start::Behind(place.turn, messages));
             }
             let Some(place) = known.places.first() else { return Ok(Start::Anew) };
             let first = ledger.turn(*tenant, place.turn).await?.first;
             let before = self.chains.get(..usize::try_from(first).unwrap_or(0)).unwrap_or_default();
-            known = match ledger.find_prefix(*tenant, before.to_vec()).await? {
+            known = match self.known(before).await? {
                 Some(known) => known,
                 None => return Ok(Start::Anew),
             };
         }
     }
 
-    fn new_session(&self, has_name: bool) -> NewSession {
+    fn new_session(&self, is_named: bool) -> NewSession {
         let first = self.path.messages.iter().filter_map(|at| self.material.messages.get(*at)?.time).next();
         NewSession {
             label: self.path.label.clone(),
             platform: Some("import".to_owned()),
             channel: Some(self.material.channel.clone()),
-            external: self.path.external.clone().filter(|_| has_name),
+            external: self.path.external.clone().filter(|_| is_named),
             time: first,
             ..NewSession::of(&self.material.agent)
         }
     }
 
-    async fn write(&self, session: &Session) -> Result<Recorded> {
-        let mut recorded = Recorded { outcome: Outcome::Unchanged, messages: 0, compactions: 0 };
+    // A session without a name is only found by what is said in it, so that it comes with its first turns or not at all.
+    async fn begin(&self, at: Option<TurnId>, messages: usize, is_named: bool) -> Result<Recorded> {
+        let mut recorded = Recorded::NOTHING;
+        recorded.outcome = if at.is_some() { Outcome::Forked } else { Outcome::New };
+        let mut rest = Rest::new(self.material, self.path, messages).framed();
+        let turns = if rest.compaction_due().is_some() { Vec::new() } else { rest.turns() };
+        let new = self.new_session(is_named);
+        let session = new.id;
+        let receipt = self.shelf.ledger.begin(self.shelf.tenant, at, new, turns).await?;
+        let mut expect = Expect { session, head: receipt.head, fence: None };
+        self.compact(&rest, &mut expect, &mut recorded).await?;
+        self.write(&mut rest, &mut expect, &mut recorded).await?;
+        Ok(recorded.with(self, messages..rest.at()))
+    }
+
+    async fn grow(&self, session: &Session) -> Result<Recorded> {
+        let mut recorded = Recorded::NOTHING;
         let start = usize::try_from(session.messages).unwrap_or(usize::MAX);
-        let mut rest = Rest::new(self.material, self.path, start);
+        let rest = Rest::new(self.material, self.path, start);
+        let mut rest = if start > 0 { rest } else { rest.framed() };
         let mut expect = Expect { session: session.id, head: session.head, fence: None };
         self.mend(session, &mut rest, &mut expect, &mut recorded).await?;
+        self.write(&mut rest, &mut expect, &mut recorded).await?;
+        if rest.at() > start || recorded.compactions > 0 {
+            recorded.outcome = Outcome::Grown;
+        }
+        Ok(recorded.with(self, start..rest.at()))
+    }
+
+    async fn write(&self, rest: &mut Rest<'_>, expect: &mut Expect, recorded: &mut Recorded) -> Result<()> {
         loop {
             let turns = rest.turns();
             if turns.is_empty() {
-                break;
+                return Ok(());
             }
-            let receipt = self.shelf.ledger.append(self.shelf.tenant, expect, turns).await?;
+            let receipt = self.shelf.ledger.append(self.shelf.tenant, *expect, turns).await?;
             expect.head = receipt.head;
-            self.compact(&rest, &mut expect, &mut recorded).await?;
+            self.compact(rest, expect, recorded).await?;
         }
-        recorded.messages = (rest.at() - start.min(rest.at())) as u64;
-        Ok(recorded)
     }
 
     // The head may be a turn whose reply has come since, or a summary's message whose compaction is missing.

@@ -3,9 +3,9 @@
 use epitome_core::compact::{Compaction, Level, Placement, Segment, Wording};
 use epitome_core::prune::{Mark, Marked, Rule};
 use epitome_core::{BlockKind, Role, Tokens};
-use epitome_ledger::model::{NewCompaction, NewReply, NewTurn, TurnId};
+use epitome_ledger::model::{NewCompaction, NewMessage, NewReply, NewTurn, TurnId};
 
-use super::paths::{Compacted, Material, PathThrough, Ready};
+use super::paths::{Compacted, Framing, Material, PathThrough, Ready};
 
 /// So many messages, or so many bytes, are written at once.
 const MESSAGES: usize = 512;
@@ -16,11 +16,24 @@ pub(super) struct Rest<'m> {
     material: &'m Material,
     path: &'m PathThrough,
     at: usize,
+    /// The message that the frame of the file goes with.
+    framed: Option<usize>,
 }
 
 impl<'m> Rest<'m> {
     pub(super) fn new(material: &'m Material, path: &'m PathThrough, at: usize) -> Self {
-        Self { material, path, at }
+        Self { material, path, at, framed: None }
+    }
+
+    /// The same, with what surrounds the messages in their file before the first of them.
+    pub(super) fn framed(self) -> Self {
+        Self { framed: Some(self.at), ..self }
+    }
+
+    fn new_messages(&self, range: std::ops::Range<usize>) -> Vec<NewMessage> {
+        let framing = |place| if self.framed == Some(place) { Framing::Framed } else { Framing::Bare };
+        let message = |place| Some(self.material.new_message(self.message(place)?, framing(place)));
+        range.filter_map(message).collect()
     }
 
     fn message(&self, place: usize) -> Option<&'m Ready> {
@@ -55,7 +68,7 @@ impl<'m> Rest<'m> {
             usage: messages.iter().rev().find_map(|message| message.usage),
             tool_calls: calls as u64,
             time: last.time,
-            messages: messages.iter().map(|message| message.new_message()).collect(),
+            messages: self.new_messages(start..self.at),
             ..NewReply::default()
         })
     }
@@ -72,7 +85,8 @@ impl<'m> Rest<'m> {
                 break;
             }
         }
-        let input: Vec<&Ready> = (start..self.at).filter_map(|place| self.message(place)).collect();
+        let end = self.at;
+        let input: Vec<&Ready> = (start..end).filter_map(|place| self.message(place)).collect();
         let reply = if self.at > start && self.compaction_due().is_some() { None } else { self.reply() };
         if input.is_empty() && reply.is_none() {
             return None;
@@ -82,7 +96,7 @@ impl<'m> Rest<'m> {
             model: reply.as_ref().and_then(|reply| reply.model.clone()),
             time: input.iter().find_map(|message| message.time).or(answered),
             reply,
-            ..NewTurn::of(input.iter().map(|message| message.new_message()).collect())
+            ..NewTurn::of(self.new_messages(start..end))
         })
     }
 

@@ -1,11 +1,16 @@
 //! Finding again: lists, searches, markers.
 
-use super::Desk;
-use crate::run::fixtures;
+use super::{Desk, on_both};
+use crate::run::{epitome, fixtures};
 
-#[test]
-fn paths_identifiers_and_other_scripts_are_found() {
-    let desk = Desk::new();
+on_both!(
+    paths_identifiers_and_other_scripts_are_found,
+    sessions_are_listed_filtered_and_paged,
+    what_a_marker_stands_for_is_recalled,
+    a_search_stays_where_it_is_told,
+);
+
+fn paths_identifiers_and_other_scripts_are_found(desk: &Desk) {
     let said = [
         "Look at src/main.rs first",
         "error[E0382]: borrow of moved value",
@@ -38,9 +43,7 @@ fn paths_identifiers_and_other_scripts_are_found() {
     assert!(ran.stderr.contains("nothing was found"));
 }
 
-#[test]
-fn sessions_are_listed_filtered_and_paged() {
-    let desk = Desk::new();
+fn sessions_are_listed_filtered_and_paged(desk: &Desk) {
     desk.import(&[fixtures().to_str().unwrap()]);
     let all = desk.sessions();
     let mut paged = Vec::new();
@@ -62,4 +65,64 @@ fn sessions_are_listed_filtered_and_paged() {
     let table = desk.run(&["sessions"]);
     assert!(table.text().contains("Draw the hive map"), "{}", table.text());
     assert!(!table.text().contains('\u{1b}'), "no colours where there is no terminal");
+}
+
+/// A session whose tool results are long enough to be pruned, in a format.
+fn long_session(format: &str) -> (String, Vec<String>) {
+    let results: Vec<String> = (0..24)
+        .map(|number| format!("row {number} of the \"log\"\n\tzażółć {}", "x ".repeat(4_000)))
+        .collect();
+    let text = |text: &str| serde_json::to_string(text).unwrap();
+    let mut lines = Vec::new();
+    for (number, result) in results.iter().enumerate() {
+        let (ask, result) = (text(&format!("Read part {number}.")), text(result));
+        lines.extend(match format {
+            "anthropic" => [
+                format!(r#"{{"role":"user","content":{ask}}}"#),
+                format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"t{number}","name":"read","input":{{}}}}]}}"#),
+                format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{number}","content":{result}}}]}}"#),
+                r#"{"role":"assistant","content":"Read."}"#.to_owned(),
+            ],
+            _ => [
+                format!(r#"{{"role":"user","content":{ask}}}"#),
+                format!(r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"t{number}","type":"function","function":{{"name":"read","arguments":"{{}}"}}}}]}}"#),
+                format!(r#"{{"role":"tool","tool_call_id":"t{number}","content":{result}}}"#),
+                r#"{"role":"assistant","content":"Read."}"#.to_owned(),
+            ],
+        });
+    }
+    (lines.join("\n") + "\n", results)
+}
+
+fn what_a_marker_stands_for_is_recalled(desk: &Desk) {
+    for format in ["anthropic", "chat"] {
+        let (text, results) = long_session(format);
+        let file = desk.folder.path().join("long.jsonl");
+        std::fs::write(&file, &text).unwrap();
+        let compacted = epitome(&["compact", file.to_str().unwrap(), "--strategy", "prune"]);
+        let ids: Vec<String> =
+            compacted.text().split("recall ").skip(1).map(|rest| rest.chars().take(12).collect()).collect();
+        assert!(ids.len() > 5, "{format}: something was pruned");
+        assert_eq!(desk.run(&["recall", &ids[0]]).code, if format == "chat" { 0 } else { 1 });
+        desk.import(&[file.to_str().unwrap()]);
+        for id in &ids[..3] {
+            let recalled = desk.run(&["recall", id]);
+            assert!(results.iter().any(|result| result == recalled.text()), "{format}: {id}");
+            let told = desk.run(&["recall", "--json", id]).json();
+            assert_eq!(told["text"].as_str(), Some(recalled.text()));
+        }
+    }
+}
+
+fn a_search_stays_where_it_is_told(desk: &Desk) {
+    let line = |role: &str, text: &str| format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n");
+    desk.import_text(&(line("user", "the anchor is lost") + &line("assistant", "an anchor chain")));
+    desk.import_text(&line("user", "another anchor"));
+    assert_eq!(desk.run(&["search", "--json", "anchor"]).json_lines().len(), 3);
+    let newest = desk.run(&["search", "--json", "--newest", "anchor", "--limit", "1"]);
+    assert_eq!(newest.json_lines()[0]["snippet"].as_str().unwrap().trim(), "another anchor");
+    let session = desk.sessions()[1]["id"].as_str().unwrap()[..8].to_owned();
+    let within = desk.run(&["search", "--json", "anchor", "--session", &session]).json_lines();
+    assert_eq!(within.len(), 2);
+    assert_eq!(desk.run(&["search", "--json", "anchor", "--agent", "nobody"]).json_lines().len(), 0);
 }

@@ -2,8 +2,10 @@
 
 use std::fs;
 
-use super::{Desk, figures};
+use super::{Desk, figures, on_both};
 use crate::run::fixtures;
+
+on_both!(every_format_is_imported_once, an_edited_file_becomes_a_fork, tenants_and_agents_are_kept_apart);
 
 /// The fixtures: sessions, of which forked, messages, compactions.
 const FIXTURES: &[(&str, u64, u64, u64, u64)] = &[
@@ -22,9 +24,7 @@ const FIXTURES: &[(&str, u64, u64, u64, u64)] = &[
     ("swe-agent-tools.traj", 1, 0, 5, 0),
 ];
 
-#[test]
-fn every_format_is_imported_once() {
-    let desk = Desk::new();
+fn every_format_is_imported_once(desk: &Desk) {
     for (name, sessions, forked, messages, compactions) in FIXTURES {
         let file = fixtures().join(name);
         let file = file.to_str().unwrap();
@@ -51,7 +51,7 @@ fn a_file_that_grew_grows_its_session() {
         at_once.import_text(&whole);
         let desk = Desk::new();
         let mut length = 0;
-        for end in 3..=lines.len() {
+        for end in (3..lines.len()).step_by(3).chain([lines.len()]) {
             let path = desk.folder.path().join(name);
             fs::write(&path, lines[..end].concat()).unwrap();
             let ran = desk.run(&["import", "--json", path.to_str().unwrap()]);
@@ -85,9 +85,7 @@ fn replies_answer_the_turn_that_waited_for_them() {
     desk.is_sound();
 }
 
-#[test]
-fn an_edited_file_becomes_a_fork() {
-    let desk = Desk::new();
+fn an_edited_file_becomes_a_fork(desk: &Desk) {
     let line = |role: &str, text: &str| format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n");
     let begin = line("user", "Paint the hull.") + &line("assistant", "Which colour?");
     desk.import_text(&(begin.clone() + &line("user", "Red.") + &line("assistant", "Done.")));
@@ -118,9 +116,7 @@ fn one_bad_file_does_not_stop_the_others() {
     assert_eq!(figures(&desk.import(&["--lenient", folder.to_str().unwrap()])), [1, 0, 0, 2, 1]);
 }
 
-#[test]
-fn tenants_and_agents_are_kept_apart() {
-    let desk = Desk::new();
+fn tenants_and_agents_are_kept_apart(desk: &Desk) {
     let file = fixtures().join("chat.json");
     let file = file.to_str().unwrap();
     desk.import(&[file]);
