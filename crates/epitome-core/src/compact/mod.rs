@@ -36,7 +36,7 @@ pub use cuts::{CutRule, Cuts, pin_closure};
 pub use expand::expand;
 pub use fit::{Fitted, fit, minimum_budget, plan_tokens};
 pub(crate) use plan::is_annotation;
-pub use plan::{Limits, Outcome, Plan, Planned, Strategy, SummaryTask};
+pub use plan::{Favours, Limits, Outcome, Plan, Planned, Strategy, SummaryTask};
 pub use presets::Preset;
 pub use report::{Decision, Report, Stretch};
 pub use request::{DEFAULT_WINDOW, Request};

@@ -61,6 +61,19 @@ pub struct Plan {
     pub placement: Placement,
     /// The words around summaries.
     pub wording: Wording,
+    /// What gives way last where the budget is short.
+    pub favours: Favours,
+}
+
+/// What a plan would rather keep whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Favours {
+    /// Recent messages: summaries are shortened first.
+    #[default]
+    Recent,
+    /// Summaries, which pick what is worth most: large items among recent messages are cut short first.
+    Summaries,
 }
 
 /// What a strategy says of a path.

@@ -4,7 +4,7 @@
 //! instructions in mid-conversation, calls that still wait, and plans that no sane strategy would make.
 
 use epitome_core::compact::{
-    Compaction, Level, Placement, Plan, Planned, Segment, Summarizer, SummaryError, SummaryRequest,
+    Compaction, Favours, Level, Placement, Plan, Planned, Segment, Summarizer, SummaryError, SummaryRequest,
     SummaryTask, Wording,
 };
 use epitome_core::{Block, Fields, Message, Role, Tokens, ToolUse};
@@ -129,7 +129,7 @@ impl Sketch {
                 _ => Planned::Segment(Segment::Omitted { range, note: "left out".to_owned() }),
             });
         }
-        Plan { parts, placement: self.placement, wording: self.wording.clone() }
+        Plan { parts, placement: self.placement, wording: self.wording.clone(), favours: Favours::Recent }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Plans brought into a budget, step by step, and the shape that comes of it.
 
 use epitome_core::compact::{
-    Level, Limits, Placement, Plan, Planned, Segment, SummaryTask, Wording, fit, minimum_budget, plan_tokens,
+    Favours, Level, Limits, Placement, Plan, Planned, Segment, SummaryTask, Wording, fit, minimum_budget,
+    plan_tokens,
 };
 use epitome_core::prune::Mark;
 use epitome_core::{Message, Role, Tokens};
@@ -19,7 +20,7 @@ fn plan(cut: usize, messages: &[Message], cap: u64) -> Plan {
     let rest = Segment::Verbatim { range: cut..messages.len() };
     let old = (cut > 0).then_some(Planned::Summary(task));
     let parts = old.into_iter().chain([Planned::Segment(rest)]).collect();
-    Plan { parts, placement: Placement::Pair, wording: Wording::default() }
+    Plan { parts, placement: Placement::Pair, wording: Wording::default(), favours: Favours::Recent }
 }
 
 // One letter a message: summarised, omitted, pruned or verbatim; a changed message in a capital.

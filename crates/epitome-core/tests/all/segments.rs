@@ -260,8 +260,12 @@ fn written(said: Result<&str, &str>, max_tokens: u64, max_chars: Option<usize>) 
     let messages = talk("u a u a");
     let mut task = SummaryTask::over(0..4, Level::Rolling, None, Tokens(max_tokens));
     task.max_chars = max_chars.map(Chars);
-    let plan =
-        Plan { parts: vec![Planned::Summary(task)], placement: Placement::Pair, wording: Wording::default() };
+    let plan = Plan {
+        parts: vec![Planned::Summary(task)],
+        placement: Placement::Pair,
+        wording: Wording::default(),
+        favours: epitome_core::compact::Favours::Recent,
+    };
     let said = said.map(str::to_owned).map_err(|error| SummaryError(error.to_owned()));
     let compaction = plan.run(&messages, &mut Fixed(said), &|text| counter().text(text));
     match &compaction.segments[..] {

@@ -171,7 +171,12 @@ fn people_can_bring_their_own_strategy() {
             let parts = [omitted, Segment::Verbatim { range: last..path.len() }];
             let parts = parts.into_iter().map(Planned::Segment).collect();
             let wording = epitome_core::compact::Wording::default();
-            Outcome::Compact(epitome_core::compact::Plan { parts, placement: Placement::Pair, wording })
+            Outcome::Compact(epitome_core::compact::Plan {
+                parts,
+                placement: Placement::Pair,
+                wording,
+                favours: epitome_core::compact::Favours::Recent,
+            })
         }
     }
     let settings = Settings::default();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::super::plan::{Plan, Planned, SummaryTask};
+use super::super::plan::{Favours, Plan, Planned, SummaryTask};
 use super::super::segment::{Level, Segment};
 use super::super::thinking;
 use super::super::view::Wording;
@@ -76,6 +76,7 @@ pub(super) struct Draft<'g> {
     pub(super) mended: bool,
     /// Whether all thinking goes.
     pub(super) without_thinking: bool,
+    favours: Favours,
     level: Level,
     caps: Caps,
     // What the messages before each one cost together.
@@ -98,6 +99,7 @@ impl<'g> Draft<'g> {
             notes: Vec::new(),
             mended: false,
             without_thinking: false,
+            favours: plan.favours,
             level: level.unwrap_or(Level::Checkpoint),
             caps: Caps::Wanted,
             sums: Vec::new(),
@@ -120,10 +122,9 @@ impl<'g> Draft<'g> {
         })
     }
 
-    /// Whether most of the budget was meant for summaries, and no pin has a right to it.
+    /// Whether summaries have the first right to the budget, and no pin has it.
     pub(super) fn is_for_its_summaries(&self) -> bool {
-        let wanted: Tokens = self.summaries().map(|summary| summary.wanted).sum();
-        self.ground.pinned.is_empty() && wanted.0.saturating_mul(2) >= self.ground.budget.0
+        self.ground.pinned.is_empty() && self.favours == Favours::Summaries
     }
 
     /// What messages cost together, their marks considered.
@@ -296,7 +297,7 @@ impl<'g> Draft<'g> {
                 Fate::Summary(summary) => parts.push(summary.clone().planned(range)),
             }
         }
-        let plan = Plan { parts, placement: plan.placement, wording: self.wording };
+        let plan = Plan { parts, placement: plan.placement, wording: self.wording, favours: plan.favours };
         Fitted { plan, notes: self.notes }
     }
 

@@ -1,7 +1,7 @@
 //! Makes any plan meet a budget.
 //!
 //! Steps, each only where the one before was not enough: take a little off the summaries; prune tool results of what is kept;
-//! where the summaries were to have half of the budget or more, cut the largest items beside them short; shorten the summaries down to a floor; move the cut forward, exchange by exchange and turn by turn; cut the largest items of
+//! where the plan favours its summaries, cut the largest items beside them short; shorten the summaries down to a floor; move the cut forward, exchange by exchange and turn by turn; cut the largest items of
 //! the last turn short; keep nothing of it but the user's request; summarise everything but the pins. The last step cannot
 //! fail: at [`minimum_budget`] or above, the budget is met whatever the path holds.
 //!

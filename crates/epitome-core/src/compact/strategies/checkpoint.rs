@@ -4,7 +4,7 @@ use super::cascade::Old;
 use super::layout::{Cap, Layout, tokens};
 use super::{cut, recent, room};
 use crate::compact::cuts::{Cuts, keep_recent_tokens, partition_turns};
-use crate::compact::plan::{Limits, Outcome, Strategy};
+use crate::compact::plan::{Favours, Limits, Outcome, Plan, Strategy};
 use crate::compact::segment::Level;
 use crate::compact::settings::{KeepBy, StrategyName};
 use crate::message::Message;
@@ -121,6 +121,10 @@ impl Strategy for Checkpoint<'_> {
         let old = Old { path, cuts: &cuts, previous: limits.previous, count: self.count };
         old.summarise(&mut layout, cut, Level::Checkpoint, cap, compact);
         layout.pruned(path.len(), recent::marks(path, messages, cut, limits, self.settings, self.count));
-        Outcome::Compact(layout.finish(compact))
+        let favours = match self.split {
+            Split::AsSet => Favours::Recent,
+            Split::ByWorth => Favours::Summaries,
+        };
+        Outcome::Compact(Plan { favours, ..layout.finish(compact) })
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::compact::cuts::{Cuts, leading};
-use crate::compact::plan::{Limits, Plan, Planned, SummaryTask};
+use crate::compact::plan::{Favours, Limits, Plan, Planned, SummaryTask};
 use crate::compact::segment::{Compaction, Level, Segment};
 use crate::compact::settings::Settings;
 use crate::outline::Entry;
@@ -135,7 +135,12 @@ impl<'a> Layout<'a> {
 
     pub(crate) fn finish(mut self, settings: &Settings) -> Plan {
         self.verbatim(self.path.len());
-        Plan { parts: self.parts, placement: settings.placement, wording: settings.wording() }
+        Plan {
+            parts: self.parts,
+            placement: settings.placement,
+            wording: settings.wording(),
+            favours: Favours::Recent,
+        }
     }
 
     /// Where the next part starts.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::current::Shown;
 use self::history::{Allocation, Effect, Piece};
 use super::cuts::Cuts;
-use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
+use super::plan::{Favours, Limits, Outcome, Plan, Planned, Strategy};
 use super::resume;
 use super::segment::{Compaction, Segment};
 use super::view::{OMITTED, Placement, Wording};
@@ -370,6 +370,7 @@ impl<'a> Planning<'a> {
             parts: parts.into_iter().map(|(_, part)| part).collect(),
             placement: self.tiered.placement,
             wording: self.tiered.wording.clone(),
+            favours: Favours::Recent,
         }
     }
 }
