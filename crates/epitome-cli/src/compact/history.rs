@@ -57,7 +57,8 @@ pub(super) fn compact(
     };
     let count = |text: &str| session.counter().text(text);
     if wanted == Wanted::Plan && arguments.expand.is_empty() {
-        let preview = compact::dry_run(&path, &messages, &request, &count);
+        let mut digest = Digest::new(&path, &messages, &count).masking(values.compact.mask_secrets);
+        let preview = compact::dry_run(&path, &messages, &request, &mut digest, &count);
         let parts = preview.plan.iter().flat_map(|plan| &plan.parts);
         let sides = Side::all(&preview.report.segments, &messages, parts.map(settled));
         report.decided(preview.report, sides);

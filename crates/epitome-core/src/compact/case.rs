@@ -6,13 +6,13 @@ use super::budget::Measured;
 use super::cuts::leading;
 use super::escalation::as_the_seed;
 use super::fit::{Ground, fit_on};
-use super::plan::{Limits, Outcome, Plan, Planned, Strategy};
+use super::plan::{Favours, Limits, Outcome, Plan, Planned, Strategy};
 use super::request::Request;
 use super::segment::{Compaction, Segment};
 use super::settings::{Fallback, StrategyName};
 use super::strategies::layout::{Layout, tokens};
 use super::strategies::{Backstop, chosen};
-use super::summarizer::LeadingSentences;
+use super::summarizer::{LeadingSentences, Summarizer};
 use super::view::{CountedView, SystemPlace};
 use super::worth;
 use crate::cost::Verdict;
@@ -47,6 +47,8 @@ pub(super) struct Case<'a> {
     pub(super) budget: Tokens,
     /// What a plan is made to fit on.
     ground: Ground<'a>,
+    /// How many of the last tokens are worth keeping as they are, where a summariser has weighed them.
+    recent: Option<Tokens>,
 }
 
 /// What is to be done.
@@ -75,7 +77,7 @@ impl<'a> Case<'a> {
         let before = Measured::of(&shown, path);
         let fixed = request.outside + tokens(path.get(..leading(path)).unwrap_or_default());
         let pressure = request.pressure(path, fixed + before.total());
-        let limits = Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous };
+        let limits = Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous, recent: None };
         let ground = Ground::of(path, messages, &limits, count);
         let budget = match (request.occasion, request.budget) {
             (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(ground.minimum),
@@ -98,11 +100,21 @@ impl<'a> Case<'a> {
             pressure,
             budget,
             ground: ground.within(budget),
+            recent: None,
         }
     }
 
-    /// What is to be done, or why nothing is.
-    pub(super) fn decide(&self) -> Result<Decided, String> {
+    /// What is to be done, or why nothing is. Where the plan leaves the weighing to the summariser, and that can weigh,
+    /// recent messages have as much room as they are worth.
+    pub(super) fn decide(&mut self, summarizer: &mut dyn Summarizer) -> Result<Decided, String> {
+        let decided = self.decide_alone()?;
+        let weighs = |_: &usize| decided.plan.favours == Favours::Summaries;
+        let Some(from) = decided.plan.first_summarized().filter(weighs) else { return Ok(decided) };
+        self.recent = summarizer.recent(from, self.budget);
+        if self.recent.is_none() { Ok(decided) } else { self.decide_alone() }
+    }
+
+    fn decide_alone(&self) -> Result<Decided, String> {
         let name = self.request.named();
         match self.due() {
             _ if self.is_done() => Err(NOTHING_NEW.to_owned()),
@@ -191,7 +203,7 @@ impl<'a> Case<'a> {
     }
 
     fn limits(&self, budget: Tokens) -> Limits<'a> {
-        Limits { budget, pins: self.request.pins, previous: self.request.previous }
+        Limits { budget, pins: self.request.pins, previous: self.request.previous, recent: self.recent }
     }
 
     fn plan(&self, budget: Tokens) -> Result<Plan, String> {

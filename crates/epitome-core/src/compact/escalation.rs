@@ -31,6 +31,10 @@ impl Summarizer for Escalation<'_> {
     fn is_mechanical(&self) -> bool {
         self.summarizer.is_mechanical()
     }
+
+    fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
+        self.summarizer.recent(from, budget)
+    }
 }
 
 impl Escalation<'_> {

@@ -23,6 +23,8 @@ pub struct Limits<'a> {
     pub pins: &'a [usize],
     /// The compaction in force, whose summaries are merged rather than written anew.
     pub previous: Option<&'a Compaction>,
+    /// How many of the last tokens are worth keeping as they are, where somebody has weighed them.
+    pub recent: Option<Tokens>,
 }
 
 /// A summary that a plan asks for.
@@ -114,6 +116,14 @@ impl Plan {
 }
 
 impl Plan {
+    /// The first message that a summary is to stand for.
+    pub(super) fn first_summarized(&self) -> Option<usize> {
+        self.parts.iter().find_map(|part| match part {
+            Planned::Summary(task) => Some(task.range.start),
+            Planned::Segment(_) => None,
+        })
+    }
+
     // The marks on the messages that are shown, in their order.
     fn marks(&self) -> Vec<Marked> {
         let marks = self.parts.iter().filter_map(|part| match part {

@@ -46,8 +46,8 @@ pub fn compact(
     count: &dyn Count,
 ) -> Compacted {
     let current = current(request.previous, path.len());
-    let case = Case::new(path, messages, request, &current, count);
-    let mut decided = match case.decide() {
+    let mut case = Case::new(path, messages, request, &current, count);
+    let mut decided = match case.decide(summarizer) {
         Ok(decided) => decided,
         Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
     };
@@ -88,11 +88,17 @@ pub fn compact(
     compacted
 }
 
-/// What [`compact`] would do, without having any summary written.
-pub fn dry_run(path: &[Entry], messages: &[Message], request: &Request<'_>, count: &dyn Count) -> Preview {
+/// What [`compact`] would do with this summariser, without having any summary written.
+pub fn dry_run(
+    path: &[Entry],
+    messages: &[Message],
+    request: &Request<'_>,
+    summarizer: &mut dyn Summarizer,
+    count: &dyn Count,
+) -> Preview {
     let current = current(request.previous, path.len());
-    let case = Case::new(path, messages, request, &current, count);
-    match case.decide() {
+    let mut case = Case::new(path, messages, request, &current, count);
+    match case.decide(summarizer) {
         Ok(decided) => {
             let report = case.preview(&decided);
             Preview { plan: Some(decided.plan), report }

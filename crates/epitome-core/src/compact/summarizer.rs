@@ -46,6 +46,13 @@ pub trait Summarizer {
     fn is_mechanical(&self) -> bool {
         false
     }
+
+    /// How many of the last tokens are better left as they are than summarised, of a budget for both, where it can tell.
+    /// `from` is the first message that a summary would stand for.
+    fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
+        let _ = (from, budget);
+        None
+    }
 }
 
 /// The first sentence of each message, oldest first, as many as fit: it needs no model and cannot fail.

@@ -1,6 +1,6 @@
 //! What a checkpoint holds in any case: the goal, the latest request, what was changed, and what failed.
 
-use super::Digest;
+use super::Talk;
 use super::carried::carried;
 use super::parts::Voice;
 use super::reading::Reading;
@@ -26,7 +26,7 @@ const GOAL: f32 = 120.0;
 
 /// The part of a checkpoint that is not weighed against the rest.
 pub(super) fn basis(
-    digest: &Digest<'_>,
+    digest: &Talk<'_>,
     request: &SummaryRequest<'_>,
     reading: &Reading<'_>,
     worth: &mut Worth,
@@ -71,7 +71,7 @@ fn goal(reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Item> {
     let telling = opening.filter(|(_, part)| part.text.split_whitespace().nth(TELLING).is_some());
     let first = || reading.parts.iter().position(|part| part.voice == Voice::User);
     let number = telling.map(|(number, _)| number).next().or_else(first)?;
-    if reading.parts.get(number)?.shown {
+    if reading.is_part_shown(number) {
         return None;
     }
     let part = reading.parts.get(number)?;
@@ -102,7 +102,7 @@ fn clipped(text: &str, density: f32, tokens: f32) -> String {
 
 // What the user asked for last, unless that is shown as it was or is the goal itself.
 fn latest(
-    digest: &Digest<'_>,
+    digest: &Talk<'_>,
     request: &SummaryRequest<'_>,
     reading: &Reading<'_>,
     worth: &mut Worth,
@@ -141,7 +141,7 @@ fn told(failure: &Item, reading: &Reading<'_>, worth: &mut Worth) {
 /// What may still be spent on lists.
 struct Wallet<'d> {
     left: Tokens,
-    digest: &'d Digest<'d>,
+    digest: &'d Talk<'d>,
     first: usize,
 }
 

@@ -1,6 +1,6 @@
 //! What an earlier summary says that the messages do not: a model's own words, which cannot be picked out again.
 
-use super::Digest;
+use super::Talk;
 use super::basis::PROVENANCE;
 use super::quick::QuickSet;
 use super::reading::Reading;
@@ -14,7 +14,7 @@ const SHARE: u64 = 2;
 
 /// Those entries of earlier summaries that are no quotations, as many as fit their share.
 pub(super) fn carried(
-    digest: &Digest<'_>,
+    digest: &Talk<'_>,
     request: &SummaryRequest<'_>,
     reading: &Reading<'_>,
 ) -> Option<Checkpoint> {
@@ -40,7 +40,7 @@ pub(super) fn carried(
         rationale => format!("{} {rationale}", decision.subject()),
     };
     checkpoint.decisions.retain(|decision| !quoted(&statement(decision), decision.source()));
-    let known: QuickSet<&str> = reading.things.iter().map(|thing| thing.text).collect();
+    let known: QuickSet<&str> = reading.things.iter().map(|thing| reading.name(thing)).collect();
     checkpoint.names.retain(|name| !known.contains(name.as_str()));
     checkpoint
         .excerpts
@@ -61,7 +61,7 @@ pub(super) fn carried(
 }
 
 // As many as fit: orders before wishes, and of those the latest.
-fn within(orders: Vec<Item>, digest: &Digest<'_>, room: Tokens) -> Vec<Item> {
+fn within(orders: Vec<Item>, digest: &Talk<'_>, room: Tokens) -> Vec<Item> {
     let (first, second): (Vec<usize>, Vec<usize>) =
         (0..orders.len()).partition(|number| orders.get(*number).is_some_and(|order| is_order(order.text())));
     let mut spent = Tokens::ZERO;
@@ -80,7 +80,7 @@ fn within(orders: Vec<Item>, digest: &Digest<'_>, room: Tokens) -> Vec<Item> {
         .collect()
 }
 
-fn cost(order: &Item, digest: &Digest<'_>) -> Tokens {
+fn cost(order: &Item, digest: &Talk<'_>) -> Tokens {
     (digest.count)(order.text()) + PROVENANCE
 }
 

@@ -17,6 +17,7 @@ mod parts;
 mod plain;
 mod quick;
 mod reading;
+mod recent;
 mod said;
 mod units;
 mod worth;
@@ -38,55 +39,85 @@ use self::parts::parts;
 use self::plain::plain;
 use self::quick::QuickSet;
 use self::reading::Reading;
+use self::recent::recent;
 use self::worth::Worth;
 
 /// Writes summaries without a model.
-#[derive(Clone, Copy)]
 pub struct Digest<'a> {
+    source: Talk<'a>,
+    /// What was read already, as summaries of the same messages are asked for more than once.
+    read: Option<Read<'a>>,
+}
+
+/// A conversation, and how it is to be read.
+#[derive(Clone, Copy)]
+struct Talk<'a> {
     path: &'a [Entry],
     messages: &'a [Message],
     count: &'a dyn Fn(&str) -> Tokens,
     masks: bool,
 }
 
+/// All that is known of the messages from one on.
+struct Read<'a> {
+    from: usize,
+    reading: Reading<'a>,
+    worth: Worth,
+}
+
 impl<'a> Digest<'a> {
     /// A summariser for this path.
     pub fn new(path: &'a [Entry], messages: &'a [Message], count: &'a dyn Fn(&str) -> Tokens) -> Self {
-        Self { path, messages, count, masks: true }
+        Self { source: Talk { path, messages, count, masks: true }, read: None }
     }
 
     /// Whether secrets are masked before anything is picked; they are unless this says otherwise.
     pub fn masking(self, masks: bool) -> Self {
-        Self { masks, ..self }
+        Self { source: Talk { masks, ..self.source }, read: None }
     }
 
     /// The checkpoint that fits the request.
-    pub fn checkpoint(&self, request: &SummaryRequest<'_>) -> Checkpoint {
-        let range = request.range.clone();
+    pub fn checkpoint(&mut self, request: &SummaryRequest<'_>) -> Checkpoint {
+        let talk = self.source;
+        let Read { reading, worth, .. } = self.read_from(request.range.start);
         let is_shown = |place: Place| {
             let marked = request.marks.binary_search_by_key(&place, |marked| Place {
                 message: marked.message,
                 block: marked.block,
             });
-            place.message >= range.end && marked.is_err()
+            place.message >= request.range.end && marked.is_err()
         };
-        let parts = parts(self.path, self.messages, range.start..self.path.len(), &is_shown, self.masks);
-        let reading = Reading::of(&parts, &self.supplied());
-        let after = self.tokens_after();
-        let tokens_after = |message: usize| after.get(message).copied().unwrap_or(0);
-        let mut worth = Worth::of(&reading, &tokens_after);
+        reading.show(&is_shown);
+        worth.begin(reading);
         let render = |checkpoint: &Checkpoint| rendered(checkpoint, request.level);
-        let basis = basis(self, request, &reading, &mut worth);
-        let room = request.max_tokens - (self.count)(&render(&basis));
+        let basis = basis(&talk, request, reading, worth);
+        let room = request.max_tokens - (talk.count)(&render(&basis));
         // Costs are estimates: the ranking goes on a little further than they say.
-        let ranking = ranked(&reading, &mut worth, room.0 as f32 * 1.25 + 16.0);
-        let with = |choices: &[Choice]| page(&reading, &worth, choices, &basis);
-        let size = |checkpoint: &Checkpoint| self.size(&render(checkpoint), request);
+        let ranking = ranked(reading, worth, room.0 as f32 * 1.25 + 16.0);
+        let with = |choices: &[Choice]| page(reading, worth, choices, &basis);
+        let size = |checkpoint: &Checkpoint| talk.size(&render(checkpoint), request);
         let fullest = fullest(&ranking, &with, &size);
         match request.level {
-            Level::Checkpoint => with_an_end(fullest, &reading, &size),
+            Level::Checkpoint => with_an_end(fullest, reading, &size),
             _ => fullest,
         }
+    }
+
+    fn read_from(&mut self, from: usize) -> &mut Read<'a> {
+        let talk = self.source;
+        let read = self.read.take().filter(|read| read.from == from);
+        self.read.insert(read.unwrap_or_else(|| talk.read(from)))
+    }
+}
+
+impl<'a> Talk<'a> {
+    fn read(&self, from: usize) -> Read<'a> {
+        let parts = parts(self.path, self.messages, from..self.path.len(), self.masks);
+        let reading = Reading::of(parts, &self.supplied());
+        let after = self.tokens_after();
+        let tokens_after = |message: usize| after.get(message).copied().unwrap_or(0);
+        let worth = Worth::of(&reading, &tokens_after);
+        Read { from, reading, worth }
     }
 
     // How much of what it may have a text takes, by the stricter of the two caps.
@@ -127,6 +158,12 @@ impl Summarizer for Digest<'_> {
 
     fn is_mechanical(&self) -> bool {
         true
+    }
+
+    fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
+        let path = self.source.path;
+        let Read { reading, worth, .. } = self.read_from(from);
+        Some(recent(reading, worth, path, budget))
     }
 }
 

@@ -32,6 +32,8 @@ struct Candidate {
 pub(super) struct Ranking {
     pub(super) choices: Vec<Choice>,
     costs: Vec<f32>,
+    /// What the last choice is worth for a token; nothing where there was room for everything.
+    pub(super) price: f32,
 }
 
 impl Ranking {
@@ -55,16 +57,15 @@ pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> R
     let is_last = |unit: &usize| lines.insert(line(*unit));
     let units = (0..reading.units.len()).rev().filter(|unit| !reading.is_shown(*unit));
     let quotes = units.filter(is_last).map(Choice::Quote);
-    let named =
-        |(number, thing): (usize, &super::reading::Thing<'_>)| thing.last.map(|_| Choice::Name(number));
-    let names = reading.things.iter().enumerate().filter_map(named);
+    let names = (0..reading.things.len()).map(Choice::Name);
     let mut queue: BinaryHeap<Candidate> =
-        quotes.chain(names).map(|choice| packing.candidate(choice)).collect();
+        quotes.chain(names).map(|choice| packing.candidate(choice)).filter(|one| one.ratio > 0.0).collect();
     let mut taken = vec![false; reading.units.len()];
     let mut ranking = Ranking::default();
     let mut room = tokens;
     while let Some(best) = queue.pop() {
         if best.ratio <= 0.0 || room <= 0.0 {
+            ranking.price = best.ratio.max(0.0);
             break;
         }
         if matches!(best.choice, Choice::Quote(unit) if taken.get(unit).copied().unwrap_or(true)) {
@@ -112,7 +113,7 @@ impl Packing<'_, '_> {
 
     fn cost(&self, choice: Choice) -> f32 {
         match choice {
-            Choice::Name(thing) => self.reading.things.get(thing).map_or(1.0, |thing| thing.cost()),
+            Choice::Name(thing) => self.reading.things.get(thing).map_or(1.0, |thing| thing.cost),
             Choice::Quote(unit) => {
                 let text = self.reading.units.get(unit).map_or(1.0, |unit| unit.cost);
                 let message = self.reading.part(unit).map(|part| part.message);

@@ -31,8 +31,8 @@ pub(super) fn page(
             Choice::Quote(unit) if worth.is_decision(reading, unit) => decisions.push(unit),
             Choice::Quote(unit) => quotes.push(unit),
             Choice::Name(thing) => {
-                let place = reading.things.get(thing).and_then(|thing| thing.last);
-                names.push((place.unwrap_or_default(), thing));
+                let place = reading.things.get(thing).map_or(0, |thing| thing.last);
+                names.push((place, thing));
             }
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn page(
     let decision = |unit: &usize| Decision::from_statement(reading.text(*unit), source(reading, *unit));
     checkpoint.decisions.extend(decisions.iter().filter_map(decision));
     checkpoint.excerpts.extend(excerpts(reading, &quotes));
-    let name = |(_, thing): &(usize, usize)| Name::new(reading.things.get(*thing)?.text);
+    let name = |(_, thing): &(usize, usize)| Name::new(reading.name(reading.things.get(*thing)?));
     checkpoint.names.extend(names.iter().filter_map(name));
     checkpoint
 }

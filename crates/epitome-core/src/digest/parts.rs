@@ -11,7 +11,6 @@ use crate::compact::is_summary;
 use crate::message::{Block, Message, Role};
 use crate::outline::Entry;
 use crate::secrets::masked;
-use crate::turn::Place;
 
 /// Who speaks, which says a lot about what will be needed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,12 +38,11 @@ impl Voice {
 
 /// The text of one block.
 pub(super) struct Part<'m> {
-    /// The message's number in the path.
+    /// The message's number in the path, and the block's in it.
     pub(super) message: usize,
+    pub(super) block: usize,
     pub(super) voice: Voice,
     pub(super) text: Cow<'m, str>,
-    /// Whether all of it is shown as it is, whatever is quoted.
-    pub(super) shown: bool,
     /// Tokens for a byte of it.
     pub(super) density: f32,
     /// Whether the same call was answered again later: a file that was read again, a test that was run again.
@@ -56,7 +54,6 @@ pub(super) fn parts<'m>(
     path: &[Entry],
     messages: &'m [Message],
     range: Range<usize>,
-    is_shown: &dyn Fn(Place) -> bool,
     masks: bool,
 ) -> Vec<Part<'m>> {
     let mut parts = Vec::new();
@@ -71,9 +68,8 @@ pub(super) fn parts<'m>(
             let text = if masks { without_secrets(text) } else { text };
             if !text.trim().is_empty() {
                 let density = outline.tokens.0 as f32 / text.len() as f32;
-                let shown = is_shown(Place { message: at, block: number });
                 answers.take(block, &text, parts.len());
-                parts.push(Part { message: at, voice, text, shown, density, stale: false });
+                parts.push(Part { message: at, block: number, voice, text, density, stale: false });
             }
         }
     }

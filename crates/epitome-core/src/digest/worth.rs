@@ -54,11 +54,22 @@ struct Covered {
     terms: Vec<bool>,
 }
 
+impl Covered {
+    fn nothing(reading: &Reading<'_>, terms: usize) -> Self {
+        Self {
+            things: vec![false; reading.things.len()],
+            units: vec![false; reading.units.len()],
+            terms: vec![false; terms],
+            ..Self::default()
+        }
+    }
+}
+
 impl Worth {
     /// Weighs a reading. `tokens_after` says how many tokens follow a message.
     pub(super) fn of(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> Self {
         let raw: Vec<f32> =
-            reading.things.iter().map(|thing| likelihood(thing, tokens_after(thing.latest))).collect();
+            reading.things.iter().map(|thing| likelihood(reading, thing, tokens_after(thing.latest))).collect();
         let mut worth = Self {
             lines: lines(reading, tokens_after),
             pairs: pairs(reading, &raw),
@@ -69,9 +80,6 @@ impl Worth {
             things: raw,
             covered: Covered::default(),
         };
-        worth.covered.things = vec![false; reading.things.len()];
-        worth.covered.units = vec![false; reading.units.len()];
-        worth.covered.terms = vec![false; worth.terms.len()];
         scale(worth.things.iter_mut(), THINGS);
         scale(worth.pairs.values_mut(), PAIRS);
         scale(worth.terms.iter_mut(), TERMS);
@@ -79,12 +87,18 @@ impl Worth {
         let orders = number(Said::Order) + number(Said::Wish) * WISH;
         (worth.order, worth.decision) =
             ((ORDERS / orders.max(1.0)).max(LEAST_ORDER), DECISIONS / number(Said::Decision).max(1.0));
+        worth.covered = Covered::nothing(reading, worth.terms.len());
+        worth
+    }
+
+    /// Begins anew with what is shown covered, and nothing else.
+    pub(super) fn begin(&mut self, reading: &Reading<'_>) {
+        self.covered = Covered::nothing(reading, self.terms.len());
         for unit in 0..reading.units.len() {
             if reading.is_shown(unit) {
-                worth.cover(reading, unit);
+                self.cover(reading, unit);
             }
         }
-        worth
     }
 
     /// What a thing by its bare name would add.
@@ -197,16 +211,16 @@ fn scale<'a>(values: impl Iterator<Item = &'a mut f32>, counts: f32) {
 }
 
 // A logistic curve over what is known of a thing.
-fn likelihood(thing: &Thing<'_>, tokens_after: u64) -> f32 {
+fn likelihood(reading: &Reading<'_>, thing: &Thing, tokens_after: u64) -> f32 {
     let log = |count: u32| (count as f32).ln_1p();
     let number = thing.kind == Kind::Number;
     // That a small number comes up in several places is chance.
     let messages = if number { 1 } else { thing.messages };
-    let small = number && thing.text.len() <= 2;
+    let small = number && reading.name(thing).len() <= 2;
     let only_listed = thing.by_agent == 0 && thing.by_user == 0;
     // What a field is called matters less than what stands in it; and the time of day is said to be complete.
     let field = only_listed && !thing.is_value;
-    let clock = thing.kind == Kind::Date && thing.text.contains(':');
+    let clock = thing.kind == Kind::Date && reading.name(thing).contains(':');
     let score = -0.5 + 0.9 * log(messages) + 0.4 * log(thing.by_agent)
         - 0.5 * log(thing.by_tool)
         - if only_listed { 1.15 } else { 0.0 }

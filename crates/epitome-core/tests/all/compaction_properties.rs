@@ -31,7 +31,7 @@ impl Case {
     }
 
     fn limits(&self, budget: Tokens) -> Limits<'_> {
-        Limits { budget, pins: &self.pins, previous: self.previous.as_ref() }
+        Limits { budget, pins: &self.pins, previous: self.previous.as_ref(), ..Limits::default() }
     }
 
     fn minimum(&self) -> Tokens {

@@ -52,7 +52,7 @@ struct Fit {
 
 fn fitted(messages: &[Message], plan: Plan, budget: u64, pins: &[usize]) -> Fit {
     let path = path(messages);
-    let limits = Limits { budget: Tokens(budget), pins, previous: None };
+    let limits = Limits { budget: Tokens(budget), pins, previous: None, ..Limits::default() };
     let minimum = minimum_budget(&path, &limits);
     let fitted = fit(plan, &path, messages, &limits, &count);
     let most = plan_tokens(&fitted.plan, &path, messages, &limits, &count);

@@ -44,7 +44,7 @@ pub(crate) fn outcome(
     budget: Tokens,
     previous: Option<&Compaction>,
 ) -> Outcome {
-    tiered.plan(&path(messages), messages, &Limits { budget, pins: &[], previous })
+    tiered.plan(&path(messages), messages, &Limits { budget, pins: &[], previous, ..Limits::default() })
 }
 
 pub(crate) fn planned(

@@ -95,7 +95,7 @@ fn pins_stay_whatever_happens() {
     let path = path(&messages);
     let pins = [2, 9];
     let plan =
-        |previous| match friday().plan(&path, &messages, &Limits { budget: BUDGET, pins: &pins, previous }) {
+        |previous| match friday().plan(&path, &messages, &Limits { budget: BUDGET, pins: &pins, previous, ..Limits::default() }) {
             Outcome::Compact(plan) => plan,
             Outcome::Nothing(why) => panic!("{why}"),
         };
@@ -129,7 +129,7 @@ fn a_summary_of_another_strategy_is_taken_over_as_it_is() {
 fn pins_that_take_most_of_the_budget_leave_less_for_the_current_topic() {
     let messages = [user("long ago"), assistant(&output(3_000)), user(&output(1_500)), user(&output(500))];
     let path = path(&messages);
-    let limits = Limits { budget: Tokens(0), pins: &[1], previous: None };
+    let limits = Limits { budget: Tokens(0), pins: &[1], previous: None, ..Limits::default() };
     let budget = friday().minimum(&path, &limits);
     let Outcome::Compact(plan) = friday().plan(&path, &messages, &Limits { budget, ..limits }) else {
         panic!()

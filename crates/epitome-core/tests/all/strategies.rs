@@ -93,7 +93,7 @@ fn a_dry_run_decides_the_same_and_writes_nothing() {
     let messages = chat(40, 3_000);
     let settings = Preset::Nous.settings();
     let request = Request::new(&settings);
-    let preview = dry_run(&path(&messages), &messages, &request, &count);
+    let preview = dry_run(&path(&messages), &messages, &request, &mut LeadingSentences, &count);
     let plan = preview.plan.unwrap();
     let ranges: Vec<_> = preview.report.segments.iter().map(|stretch| stretch.range.clone()).collect();
     let Planned::Summary(task) = &plan.parts[0] else { panic!("{plan:?}") };
@@ -123,7 +123,7 @@ fn a_growing_summary_is_a_tenth_of_what_it_covers() {
     let mut settings = literal(Preset::NousDraft);
     settings.compact.summary_length = SummaryLength::Growing;
     for (messages, expected) in [(chat(10, 100), 256), (chat(16, 1_000), 1_000), (chat(60, 1_000), 2_000)] {
-        let preview = dry_run(&path(&messages), &messages, &asked(&settings), &count);
+        let preview = dry_run(&path(&messages), &messages, &asked(&settings), &mut LeadingSentences, &count);
         let Planned::Summary(task) = &preview.plan.unwrap().parts[0] else { panic!("a summary") };
         assert_eq!(task.max_tokens, Tokens(expected));
     }
@@ -292,10 +292,10 @@ fn failed(id: &str, text: &str) -> Message {
 fn numbers_can_follow_the_conversation() {
     let mut settings = Preset::NousDraft.settings();
     let messages = chat(40, 1_500);
-    let fixed = dry_run(&path(&messages), &messages, &asked(&settings), &count).plan.unwrap();
+    let fixed = dry_run(&path(&messages), &messages, &asked(&settings), &mut LeadingSentences, &count).plan.unwrap();
     settings.compact.adaptive = true;
     let request = Request { budget: Some(Tokens(60_000)), ..asked(&settings) };
-    let adapted = dry_run(&path(&messages), &messages, &request, &count).plan.unwrap();
+    let adapted = dry_run(&path(&messages), &messages, &request, &mut LeadingSentences, &count).plan.unwrap();
     let kept = |plan: &Plan| match plan.parts.last() {
         Some(Planned::Segment(segment)) => segment.range().len(),
         _ => 0,

@@ -100,7 +100,7 @@ impl fmt::Debug for Case {
 
 impl Case {
     fn request<'a>(&'a self, previous: Option<&'a Compaction>) -> Request<'a> {
-        let limits = Limits { budget: Tokens::ZERO, pins: &self.pins, previous };
+        let limits = Limits { budget: Tokens::ZERO, pins: &self.pins, previous, ..Limits::default() };
         let minimum = minimum_budget(&self.path, &limits);
         Request {
             occasion: self.occasion,
@@ -230,7 +230,7 @@ proptest! {
         check(&case, &done, None)?;
         prop_assert_eq!(&case.compact(None), &done, "the same again");
 
-        let preview = dry_run(&case.path, &case.messages, &case.request(None), &count);
+        let preview = dry_run(&case.path, &case.messages, &case.request(None), &mut LeadingSentences, &count);
         let planned = preview.plan.map(|plan| plan.run(&case.messages, &mut LeadingSentences, &count));
         if let (Some(planned), Some(compaction), false) = (&planned, &done.compaction, case.fails) {
             let ranges = |compaction: &Compaction| {

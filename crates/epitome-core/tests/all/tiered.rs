@@ -37,7 +37,7 @@ proptest! {
         let mut previous: Option<Compaction> = None;
         for length in [cut.min(messages.len()), messages.len()] {
             let (path, messages) = (&all[..length], &messages[..length]);
-            let limits = Limits { budget: Tokens(0), pins: &pins, previous: previous.as_ref() };
+            let limits = Limits { budget: Tokens(0), pins: &pins, previous: previous.as_ref(), ..Limits::default() };
             let budget = tiered.minimum(path, &limits) + Tokens(more);
             let limits = Limits { budget, ..limits };
             let outcome = tiered.plan(path, messages, &limits);
@@ -47,7 +47,7 @@ proptest! {
                 prop_assert_eq!(check_tiling(&compaction.segments, length), Ok(()));
                 let (_, tokens) = seen(&compaction, messages);
                 prop_assert!(tokens <= budget, "{} of {}: {}", tokens, budget, shape(&compaction.segments));
-                let limits = Limits { budget, pins: &pins, previous: Some(&compaction) };
+                let limits = Limits { budget, pins: &pins, previous: Some(&compaction), ..Limits::default() };
                 let again = tiered.plan(path, messages, &limits);
                 prop_assert!(matches!(again, Outcome::Nothing(_)), "{:?}\nafter {}", again, shape(&compaction.segments));
                 let untouched = |pin: &usize| compaction.segments.iter().any(|segment| match segment {
@@ -73,7 +73,7 @@ fn a_pinned_exchange_does_not_grow_into_the_current_topic() {
     let all = lengths.into_iter().chain(later);
     let messages: Vec<Message> = all.map(|(role, length)| Message::text(role, words(length))).collect();
     let (path, pins, budget) = (path(&messages), [2, 3], Tokens(1_000));
-    let limits = Limits { budget, pins: &pins, previous: None };
+    let limits = Limits { budget, pins: &pins, previous: None, ..Limits::default() };
     let Outcome::Compact(plan) = friday().plan(&path, &messages, &limits) else { panic!("nothing to do") };
     let compaction = plan.run(&messages, &mut Talkative::default(), &count);
     assert_eq!(shape(&compaction.segments), "topic 0..2 | kept 2..4 | kept 4..8");

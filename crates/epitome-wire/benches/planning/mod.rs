@@ -1,7 +1,7 @@
 //! Planning the compaction of a session whose outlines and counts are there.
 
 use epitome_core::compact::{
-    Limits, Outcome, Plan, Preview, Request, StrategyName, dry_run, fit, strategies,
+    LeadingSentences, Limits, Outcome, Plan, Preview, Request, StrategyName, dry_run, fit, strategies,
 };
 use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
@@ -37,7 +37,7 @@ impl Session<'_> {
     /// The whole decision and the report on it.
     pub(crate) fn dry_run(&self, settings: &Settings, budget: Tokens) -> Preview {
         let request = Request { budget: Some(budget), ..Request::new(settings) };
-        dry_run(self.path, self.messages, &request, self.count)
+        dry_run(self.path, self.messages, &request, &mut LeadingSentences, self.count)
     }
 }
 

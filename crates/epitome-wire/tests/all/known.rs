@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use epitome_core::compact::{Request, StrategyName, compact, dry_run};
+use epitome_core::compact::{LeadingSentences, Request, StrategyName, compact, dry_run};
 use epitome_core::settings::Settings;
 use epitome_core::tokens::{CharsPerFour, Counter, ImagePricing, Tokenizer};
 use epitome_core::{Chars, Message, Tokens};
@@ -60,11 +60,11 @@ proptest! {
             for strategy in StrategyName::ALL {
                 let settings = settings(strategy);
                 let request = Request { budget: Some(Tokens(whole.0 / share)), ..Request::new(&settings) };
-                let preview = dry_run(&path, &messages, &request, &known);
-                prop_assert_eq!(&preview, &dry_run(&path, &messages, &request, &plain));
+                let preview = dry_run(&path, &messages, &request, &mut LeadingSentences, &known);
+                prop_assert_eq!(&preview, &dry_run(&path, &messages, &request, &mut LeadingSentences, &plain));
 
                 let before = ASKED.0.load(Ordering::Relaxed);
-                prop_assert_eq!(&preview, &dry_run(&path, &messages, &request, &known));
+                prop_assert_eq!(&preview, &dry_run(&path, &messages, &request, &mut LeadingSentences, &known));
                 prop_assert_eq!(ASKED.0.load(Ordering::Relaxed), before, "{:?} counts again", strategy);
 
                 let mut summarizer = epitome_core::compact::LeadingSentences;

@@ -59,7 +59,9 @@ impl<'a> Checkpoint<'a> {
     fn keep(&self, path: &[Entry], limits: &Limits<'_>) -> Tokens {
         let compact = &self.settings.compact;
         if self.split == Split::ByWorth {
-            return compact.keep_recent_tokens.min(Tokens(limits.budget.0 / RECENT_SHARE)).max(Tokens(1));
+            let most = Tokens(limits.budget.0 / 8 * 3);
+            let share = limits.recent.map_or(Tokens(limits.budget.0 / RECENT_SHARE), |worth| worth.min(most));
+            return compact.keep_recent_tokens.min(share).max(Tokens(1));
         }
         let beside = room::summary_cap(compact, limits, path).tokens + room::words(compact, self.count);
         compact.keep_recent_tokens.min(limits.budget - beside).max(Tokens(1))
