@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use epitome_core::Tokens;
-use epitome_core::compact::{Limits, Placement, Plan, Planned, Segment, StrategyName, Wording, fit};
+use epitome_core::compact::{Favours, Limits, Placement, Plan, Planned, Segment, StrategyName, Wording, fit};
 use epitome_wire::{Body, Dialect, Known};
 use grown::Grown;
 use planning::{Session, messages, settings};
@@ -109,7 +109,12 @@ fn read_all(session: &Session<'_>) -> Tokens {
 // A plan that leaves everything as it is, made to fit.
 fn fit_all(session: &Session<'_>, budget: Tokens) -> Plan {
     let whole = Planned::Segment(Segment::Verbatim { range: 0..session.path.len() });
-    let plan = Plan { parts: vec![whole], placement: Placement::Pair, wording: Wording::default() };
+    let plan = Plan {
+        parts: vec![whole],
+        placement: Placement::Pair,
+        wording: Wording::default(),
+        favours: Favours::Recent,
+    };
     let limits = Limits { budget, ..Limits::default() };
     fit(plan, session.path, session.messages, &limits, session.count).plan
 }

@@ -77,7 +77,8 @@ impl<'a> Case<'a> {
         let before = Measured::of(&shown, path);
         let fixed = request.outside + tokens(path.get(..leading(path)).unwrap_or_default());
         let pressure = request.pressure(path, fixed + before.total());
-        let limits = Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous, recent: None };
+        let limits =
+            Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous, recent: None };
         let ground = Ground::of(path, messages, &limits, count);
         let budget = match (request.occasion, request.budget) {
             (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(ground.minimum),

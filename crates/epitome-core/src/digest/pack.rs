@@ -32,7 +32,7 @@ struct Candidate {
 pub(super) struct Ranking {
     pub(super) choices: Vec<Choice>,
     costs: Vec<f32>,
-    /// What the last choice is worth for a token; nothing where there was room for everything.
+    /// What the best of those that found no room is worth for a token; nothing where there was room for all.
     pub(super) price: f32,
 }
 
@@ -65,7 +65,6 @@ pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> R
     let mut room = tokens;
     while let Some(best) = queue.pop() {
         if best.ratio <= 0.0 || room <= 0.0 {
-            ranking.price = best.ratio.max(0.0);
             break;
         }
         if matches!(best.choice, Choice::Quote(unit) if taken.get(unit).copied().unwrap_or(true)) {
@@ -78,6 +77,7 @@ pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> R
         }
         let cost = packing.cost(best.choice);
         if cost > room {
+            ranking.price = ranking.price.max(best.ratio);
             continue;
         }
         room -= cost;

@@ -68,8 +68,11 @@ impl Covered {
 impl Worth {
     /// Weighs a reading. `tokens_after` says how many tokens follow a message.
     pub(super) fn of(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> Self {
-        let raw: Vec<f32> =
-            reading.things.iter().map(|thing| likelihood(reading, thing, tokens_after(thing.latest))).collect();
+        let raw: Vec<f32> = reading
+            .things
+            .iter()
+            .map(|thing| likelihood(reading, thing, tokens_after(thing.latest)))
+            .collect();
         let mut worth = Self {
             lines: lines(reading, tokens_after),
             pairs: pairs(reading, &raw),

@@ -30,7 +30,8 @@ fn a_long_session_becomes_a_cascade_of_summaries() {
         settings.compact.summary_cascade = true;
         let messages = chat(400, 500);
         let request = Request { budget: Some(Tokens(30_000)), ..asked(&settings) };
-        let plan = dry_run(&path(&messages), &messages, &request, &mut LeadingSentences, &count).plan.unwrap();
+        let plan =
+            dry_run(&path(&messages), &messages, &request, &mut LeadingSentences, &count).plan.unwrap();
         let tasks: Vec<(usize, u64)> = plan
             .parts
             .iter()

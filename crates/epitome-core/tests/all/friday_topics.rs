@@ -94,11 +94,14 @@ fn pins_stay_whatever_happens() {
     let messages = topics(12, 3_000);
     let path = path(&messages);
     let pins = [2, 9];
-    let plan =
-        |previous| match friday().plan(&path, &messages, &Limits { budget: BUDGET, pins: &pins, previous, ..Limits::default() }) {
-            Outcome::Compact(plan) => plan,
-            Outcome::Nothing(why) => panic!("{why}"),
-        };
+    let plan = |previous| match friday().plan(
+        &path,
+        &messages,
+        &Limits { budget: BUDGET, pins: &pins, previous, ..Limits::default() },
+    ) {
+        Outcome::Compact(plan) => plan,
+        Outcome::Nothing(why) => panic!("{why}"),
+    };
     let pinned = |compaction: &Compaction| {
         let (view, tokens) = seen(compaction, &messages);
         let shown = view.messages(&messages);

@@ -292,7 +292,8 @@ fn failed(id: &str, text: &str) -> Message {
 fn numbers_can_follow_the_conversation() {
     let mut settings = Preset::NousDraft.settings();
     let messages = chat(40, 1_500);
-    let fixed = dry_run(&path(&messages), &messages, &asked(&settings), &mut LeadingSentences, &count).plan.unwrap();
+    let fixed =
+        dry_run(&path(&messages), &messages, &asked(&settings), &mut LeadingSentences, &count).plan.unwrap();
     settings.compact.adaptive = true;
     let request = Request { budget: Some(Tokens(60_000)), ..asked(&settings) };
     let adapted = dry_run(&path(&messages), &messages, &request, &mut LeadingSentences, &count).plan.unwrap();
