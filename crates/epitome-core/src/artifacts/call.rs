@@ -156,7 +156,7 @@ impl Call {
             (Call::Shell(steps), Verdict::Worked) => {
                 steps.iter().flat_map(|step| step.effects.iter().cloned()).collect()
             }
-            (Call::Shell(steps), Verdict::Failed { error }) => {
+            (Call::Shell(steps), Verdict::Failed { error, .. }) => {
                 commands::before_failure(steps, error, first_text(answer))
             }
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{self, Call};
 use super::failure::{self, Verdict};
+use super::failures::{Failed, Failures};
 use super::{Deed, Effect};
 use crate::message::{Block, Message, ToolResult, ToolUse};
 use crate::outline::{BlockOutline, Entry};
@@ -18,21 +19,6 @@ pub struct Touched {
     pub file: String,
     /// The number of the message with the last call that touched it.
     pub message: usize,
-}
-
-/// A tool call that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failed {
-    /// The tool.
-    pub tool: String,
-    /// The start of what it was asked.
-    pub input: String,
-    /// The line that says what went wrong.
-    pub error: String,
-    /// The number of the message with the last such call.
-    pub message: usize,
-    /// How often the same call failed in the same way.
-    pub times: usize,
 }
 
 /// What a conversation did outside of itself. A file is in one list only, by what became of it in the end.
@@ -81,11 +67,17 @@ fn take(
         files.touch(effect, message);
     }
     match verdict {
-        Verdict::Failed { error } => {
-            let input = call::short_input(&tool.input);
-            failures.add(Failed { tool: tool.name.clone(), input, error, message, times: 1 });
+        Verdict::Failed { error, place } => {
+            let (tool, input) = (tool.name.clone(), call::short_input(&tool.input));
+            failures.add(Failed { tool, input, error, place, message, times: 1, solved: None });
         }
-        Verdict::Worked => files.open = call.opens().or(files.open.take()),
+        Verdict::Worked => {
+            files.open = call.opens().or(files.open.take());
+            if !failures.is_empty() {
+                let input = call::short_input(&tool.input);
+                failures.solve(&tool.name, input, message, files.changed.as_ref());
+            }
+        }
     }
 }
 
@@ -124,6 +116,8 @@ struct Files {
     touches: usize,
     /// The file that an editor with a state of its own (SWE-agent's) has open.
     open: Option<String>,
+    /// The file that was changed last, and by which message.
+    changed: Option<(String, usize)>,
 }
 
 impl Files {
@@ -139,6 +133,9 @@ impl Files {
             (Deed::Write, Some(_)) | (Deed::Modify, _) => State::Modified,
         };
         self.touches += 1;
+        if effect.deed != Deed::Read {
+            self.changed = Some((effect.file.clone(), message));
+        }
         self.seen.insert(effect.file, Seen { state, message, touch: self.touches });
     }
 
@@ -164,34 +161,5 @@ impl Files {
             });
         }
         found
-    }
-}
-
-#[derive(Default)]
-struct Failures {
-    seen: HashMap<(String, String, String), (usize, usize)>,
-}
-
-impl Failures {
-    fn add(&mut self, failed: Failed) {
-        let Failed { tool, input, error, message, .. } = failed;
-        let (last, times) = self.seen.entry((tool, input, error)).or_default();
-        (*last, *times) = (message, *times + 1);
-    }
-
-    fn finish(self) -> Vec<Failed> {
-        let failed = self.seen.into_iter().map(|((tool, input, error), (message, times))| Failed {
-            tool,
-            input,
-            error,
-            message,
-            times,
-        });
-        let mut failed: Vec<_> = failed.collect();
-        let key = |failed: &Failed| {
-            (failed.message, failed.tool.clone(), failed.input.clone(), failed.error.clone())
-        };
-        failed.sort_by_cached_key(key);
-        failed
     }
 }

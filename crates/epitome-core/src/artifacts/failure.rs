@@ -15,6 +15,8 @@ pub(super) enum Verdict {
     Failed {
         /// The line that says why.
         error: String,
+        /// Where, if a line beside it says so.
+        place: Option<String>,
     },
 }
 
@@ -65,11 +67,27 @@ pub(super) fn judge(call: &Call, answer: &ToolResult, outline: Option<&BlockOutl
     if !failed {
         return Verdict::Worked;
     }
-    let error = match call {
-        Call::Shell(_) => telling_line(error_text(text, error_tail)),
-        Call::Files(_) | Call::Other => first_line(text),
+    let (error, place) = match call {
+        Call::Shell(_) => {
+            let text = error_text(text, error_tail);
+            let error = telling_line(text);
+            (error, place_of(error, text))
+        }
+        Call::Files(_) | Call::Other => (first_line(text), None),
     };
-    Verdict::Failed { error: one_line(error, LONGEST_ERROR) }
+    let place = place.map(|place| one_line(place, LONGEST_ERROR));
+    Verdict::Failed { error: one_line(error, LONGEST_ERROR), place }
+}
+
+// Compilers say where on the line after, Python on one before, JavaScript on the first of those that start with `at`.
+fn place_of<'t>(error: &str, text: &'t str) -> Option<&'t str> {
+    const NEAR: usize = 12;
+    let at = text.find(error)?;
+    let (before, after) = (text.get(..at)?, text.get(at + error.len()..)?);
+    let follows = |line: &&str| line.starts_with("--> ") || (line.starts_with("at ") && line.contains(':'));
+    let precedes = |line: &&str| line.starts_with("File \"") && line.contains(", line ");
+    let after = after.lines().take(NEAR).map(str::trim).find(follows);
+    after.or_else(|| before.lines().rev().take(NEAR).map(str::trim).find(precedes))
 }
 
 /// The text of a result, or its first one.

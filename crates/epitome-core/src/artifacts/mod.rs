@@ -8,10 +8,12 @@ mod call;
 mod collect;
 mod commands;
 mod failure;
+mod failures;
 mod patch;
 mod shell;
 
-pub use collect::{Artifacts, Failed, Touched, of};
+pub use collect::{Artifacts, Touched, of};
+pub use failures::{Failed, Solved};
 
 /// What a call does to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

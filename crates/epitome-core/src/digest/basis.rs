@@ -5,7 +5,7 @@ use super::carried::carried;
 use super::parts::Voice;
 use super::reading::Reading;
 use super::worth::Worth;
-use crate::artifacts::{self, Failed, Touched};
+use crate::artifacts::{self, Failed, Solved, Touched};
 use crate::checkpoint::{Checkpoint, Files, Item, Request, Source, merge};
 use crate::compact::{Level, SummaryRequest};
 use crate::message::Role;
@@ -167,14 +167,30 @@ impl Wallet<'_> {
         self.latest(touched, |file, first| Item::new(&file.file, source(first + file.message)))
     }
 
-    // What did not work, and what came of it instead.
+    // What did not work, and where; what works by now only where there is room left, and with what was changed for it.
     fn failures(&mut self, failed: &[Failed]) -> Vec<Item> {
+        let (mut solved, open): (Vec<&Failed>, Vec<&Failed>) =
+            failed.iter().partition(|failed| failed.solved.is_some());
+        solved.extend(open);
         let masks = self.digest.masks;
-        self.latest(failed, |failed, first| {
-            let Failed { tool, input, error, message, .. } = failed;
-            let text = format!("{tool} {input}: {error}");
+        let mut items = self.latest(&solved, |failed, first| {
+            let text = failure(failed);
             let text = if masks { masked(&text).into_owned() } else { text };
-            Item::new(&text, Some(Source { message: first + message, role: Role::Assistant }))
-        })
+            Item::new(&text, Some(Source { message: first + failed.message, role: Role::Assistant }))
+        });
+        items.sort_by_key(|item| item.source().map(|source| source.message));
+        items
     }
+}
+
+fn failure(failed: &Failed) -> String {
+    let Failed { tool, input, error, place, solved, .. } = failed;
+    let mut text = format!("{tool} {input}: {error}");
+    text.extend(place.iter().flat_map(|place| [" ", place.as_str()]));
+    match solved {
+        Some(Solved { changed: Some(file), .. }) => text.extend([" … solved, after a change of ", file]),
+        Some(Solved { changed: None, .. }) => text.push_str(" … solved"),
+        None => {}
+    }
+    text
 }

@@ -15,6 +15,7 @@ mod pack;
 mod page;
 mod parts;
 mod plain;
+mod questions;
 mod quick;
 mod reading;
 mod recent;

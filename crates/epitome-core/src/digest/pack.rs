@@ -22,6 +22,9 @@ pub(super) enum Choice {
 /// What the first quotation from a message costs beside its text: saying whose it is.
 const HEADING: f32 = 3.0;
 
+/// Where so many choices found no room, the rest is not looked at.
+const REFUSALS: usize = 16;
+
 struct Candidate {
     ratio: f32,
     choice: Choice,
@@ -62,9 +65,9 @@ pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> R
         quotes.chain(names).map(|choice| packing.candidate(choice)).filter(|one| one.ratio > 0.0).collect();
     let mut taken = vec![false; reading.units.len()];
     let mut ranking = Ranking::default();
-    let mut room = tokens;
+    let (mut room, mut refused) = (tokens, 0);
     while let Some(best) = queue.pop() {
-        if best.ratio <= 0.0 || room <= 0.0 {
+        if best.ratio <= 0.0 || refused == REFUSALS {
             break;
         }
         if matches!(best.choice, Choice::Quote(unit) if taken.get(unit).copied().unwrap_or(true)) {
@@ -78,6 +81,7 @@ pub(super) fn ranked(reading: &Reading<'_>, worth: &mut Worth, tokens: f32) -> R
         let cost = packing.cost(best.choice);
         if cost > room {
             ranking.price = ranking.price.max(best.ratio);
+            refused += 1;
             continue;
         }
         room -= cost;

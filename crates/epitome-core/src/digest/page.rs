@@ -11,7 +11,8 @@ const END: usize = 30;
 /// Stands for what is left out of a line.
 const ELLIPSIS: &str = " … ";
 
-/// The checkpoint with these choices in it: orders as constraints, reports as what is done, decisions, other quotations as excerpts, names as names.
+/// The checkpoint with these choices in it: orders as constraints, open questions, reports as what is done, decisions, other
+/// quotations as excerpts, names as names.
 pub(super) fn page(
     reading: &Reading<'_>,
     worth: &Worth,
@@ -21,12 +22,14 @@ pub(super) fn page(
     let mut checkpoint = basis.clone();
     let mut quotes: Vec<usize> = Vec::new();
     let mut orders: Vec<usize> = Vec::new();
+    let mut questions: Vec<usize> = Vec::new();
     let mut reports: Vec<usize> = Vec::new();
     let mut decisions: Vec<usize> = Vec::new();
     let mut names: Vec<(usize, usize)> = Vec::new();
     for choice in choices {
         match *choice {
             Choice::Quote(unit) if worth.is_order(unit) => orders.push(unit),
+            Choice::Quote(unit) if worth.is_question(unit) => questions.push(unit),
             Choice::Quote(unit) if worth.is_report(unit) => reports.push(unit),
             Choice::Quote(unit) if worth.is_decision(reading, unit) => decisions.push(unit),
             Choice::Quote(unit) => quotes.push(unit),
@@ -37,12 +40,14 @@ pub(super) fn page(
         }
     }
     orders.sort_unstable();
+    questions.sort_unstable();
     reports.sort_unstable();
     decisions.sort_unstable();
     quotes.sort_unstable();
     names.sort_unstable();
     let item = |unit: &usize| Item::new(reading.text(*unit), source(reading, *unit));
     checkpoint.constraints.extend(orders.iter().filter_map(item));
+    checkpoint.dynamics.extend(questions.iter().filter_map(item));
     checkpoint.done.extend(reports.iter().filter_map(item));
     let decision = |unit: &usize| Decision::from_statement(reading.text(*unit), source(reading, *unit));
     checkpoint.decisions.extend(decisions.iter().filter_map(decision));

@@ -1,9 +1,10 @@
-//! What the sentences of a talk do: order, wish, decide, report.
+//! What the sentences of a talk do: order, wish, ask, decide, report.
 //!
 //! More is taken for an order than [`statements`](crate::statements) takes for one: an order that is lost costs more than a
 //! remark that is kept.
 
 use super::parts::Voice;
+use super::questions::open_questions;
 use super::reading::Reading;
 use crate::statements::{self, Kind};
 
@@ -18,6 +19,8 @@ pub(super) enum Said {
     Decision,
     /// The user has a wish.
     Wish,
+    /// The user asks something, and has no answer yet.
+    Question,
     /// The user says what must or must not be done.
     Order,
 }
@@ -51,6 +54,9 @@ pub(super) fn said(reading: &Reading<'_>) -> Vec<Said> {
                 raise(&mut said, unit, what);
             }
         }
+    }
+    for unit in open_questions(reading) {
+        raise(&mut said, unit, Said::Question);
     }
     said
 }

@@ -87,7 +87,7 @@ impl Worth {
         scale(worth.pairs.values_mut(), PAIRS);
         scale(worth.terms.iter_mut(), TERMS);
         let number = |what: Said| worth.said.iter().filter(|said| **said == what).count() as f32;
-        let orders = number(Said::Order) + number(Said::Wish) * WISH;
+        let orders = number(Said::Order) + (number(Said::Wish) + number(Said::Question)) * WISH;
         (worth.order, worth.decision) =
             ((ORDERS / orders.max(1.0)).max(LEAST_ORDER), DECISIONS / number(Said::Decision).max(1.0));
         worth.covered = Covered::nothing(reading, worth.terms.len());
@@ -128,7 +128,7 @@ impl Worth {
         sum += match self.said.get(unit) {
             _ if said => 0.0,
             Some(Said::Order) => self.order,
-            Some(Said::Wish) => self.order * WISH,
+            Some(Said::Wish | Said::Question) => self.order * WISH,
             Some(Said::Decision) => self.decision,
             _ => 0.0,
         };
@@ -142,7 +142,12 @@ impl Worth {
 
     /// Whether the user says here what must or must not be done.
     pub(super) fn is_order(&self, unit: usize) -> bool {
-        self.said.get(unit).is_some_and(|said| *said >= Said::Wish)
+        self.said.get(unit).is_some_and(|said| matches!(said, Said::Order | Said::Wish))
+    }
+
+    /// Whether the user asks something here that is not answered yet.
+    pub(super) fn is_question(&self, unit: usize) -> bool {
+        self.said.get(unit) == Some(&Said::Question)
     }
 
     /// Whether somebody decides something here, and says so: what an agent will use next is no decision to go by later.

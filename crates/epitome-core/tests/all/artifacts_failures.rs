@@ -164,3 +164,53 @@ fn the_same_failure_is_listed_once() {
     let [failed] = found.failed.as_slice() else { panic!("{:?}", found.failed) };
     assert_eq!((failed.times, failed.message, failed.input.as_str()), (3, 4, "make"));
 }
+
+#[test]
+fn an_error_is_told_with_its_place() {
+    let cases = [
+        (
+            "cargo build",
+            "error[E0382]: borrow of moved value: `rows`\n  --> src/table.rs:41:9\n   |\n41 |     rows.len()\nerror: could not compile `shop`",
+            "--> src/table.rs:41:9",
+        ),
+        (
+            "python run.py",
+            "Traceback (most recent call last):\n  File \"run.py\", line 3, in <module>\n    main()\n  File \"shop/cart.py\", line 27, in total\n    return sum(prices)\nTypeError: unsupported operand",
+            "File \"shop/cart.py\", line 27, in total",
+        ),
+        (
+            "node run.js",
+            "TypeError: cart is undefined\n    at total (/app/cart.js:12:9)\n    at main (/app/run.js:3:1)",
+            "at total (/app/cart.js:12:9)",
+        ),
+        ("make", "make: *** [all] Error 2", ""),
+    ];
+    for (command, output, place) in cases {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let found = artifacts(&round(0, "bash", &input, output, false));
+        let places: Vec<_> =
+            found.failed.iter().map(|failed| failed.place.as_deref().unwrap_or("")).collect();
+        assert_eq!(places, [place], "{command}");
+    }
+}
+
+#[test]
+fn a_failure_that_was_solved_says_by_which_change() {
+    let make = |number, output| round(number, "bash", r#"{"command":"make"}"#, output, false);
+    let edit = r#"{"path":"src/cart.c","old_text":"a","new_text":"b"}"#;
+    let mut messages = make(0, "make: *** [all] Error 2").to_vec();
+    messages.extend(round(1, "edit", edit, "ok", false));
+    assert!(
+        artifacts(&messages).failed.iter().all(|failed| failed.solved.is_none()),
+        "nobody has tried again"
+    );
+
+    messages.extend(make(2, "cc -o shop\nfine"));
+    let found = artifacts(&messages);
+    let [failed] = found.failed.as_slice() else { panic!("{:?}", found.failed) };
+    let solved = failed.solved.as_ref().expect("it works");
+    assert_eq!((solved.message, solved.changed.as_deref()), (4, Some("src/cart.c")));
+
+    messages.extend(make(3, "make: *** [all] Error 2"));
+    assert!(artifacts(&messages).failed.iter().all(|failed| failed.solved.is_none()), "it fails again");
+}

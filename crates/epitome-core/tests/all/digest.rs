@@ -160,6 +160,84 @@ fn the_same_error_is_told_once() {
 }
 
 #[test]
+fn a_question_that_nobody_answered_is_kept_as_open() {
+    let mut messages = work("Please plan the trip to Lisbon.", &[("ls", "nothing here")]);
+    let talk = [
+        (
+            Role::User,
+            "Which hotel near the harbour has a parking garage? Do travellers need a yellow fever vaccination?",
+        ),
+        (Role::Assistant, "The hotel Marina near the harbour has its own parking garage."),
+        (Role::User, "Then take that one."),
+        (Role::Assistant, "I have booked it."),
+    ];
+    let talk = talk.map(|(role, text)| Message::text(role, text));
+    messages.splice(3..3, talk);
+    let checkpoint = Checkpoint::parse(&kept(&messages, 900)).checkpoint;
+    let open: Vec<&str> = checkpoint.dynamics.iter().map(|item| item.text()).collect();
+    assert_eq!(open, ["Do travellers need a yellow fever vaccination?"]);
+}
+
+#[test]
+fn what_works_by_now_is_told_as_solved() {
+    let broken = "src/cart.rs: checking\nerror[E0382]: borrow of moved value: `rows`\n  --> src/cart.rs:41:9\nerror: could not compile `shop`";
+    let edit = "sed -i 's/rows/rows.clone()/' src/cart.rs";
+    let messages =
+        work("Make the build pass.", &[("cargo build", broken), (edit, "done"), ("cargo build", "Finished")]);
+    let checkpoint = Checkpoint::parse(&kept(&messages, 900)).checkpoint;
+    let failed: Vec<&str> = checkpoint.failed.iter().map(|item| item.text()).collect();
+    let [failed] = failed.as_slice() else { panic!("{failed:?}") };
+    for told in ["E0382", "--> src/cart.rs:41:9", "solved, after a change of src/cart.rs"] {
+        assert!(failed.contains(told), "{told:?} in {failed:?}");
+    }
+}
+
+// The messages that are left as they are.
+fn left(messages: &[Message], budget: u64) -> usize {
+    let settings = Settings::default();
+    let (path, counter) = (path(messages), counter());
+    let count = |text: &str| counter.text(text);
+    let request = Request { budget: Some(Tokens(budget)), ..Request::new(&settings) };
+    let mut digest = Digest::new(&path, messages, &count);
+    let preview = compact::dry_run(&path, messages, &request, &mut digest, &count).plan.expect("a plan");
+    let compaction =
+        compact::compact(&path, messages, &request, &mut digest, &count).compaction.expect("done");
+    let ranges = |parts: Vec<std::ops::Range<usize>>| parts;
+    let planned = preview.parts.iter().map(|part| match part {
+        compact::Planned::Summary(task) => task.range.clone(),
+        compact::Planned::Segment(segment) => segment.range().clone(),
+    });
+    let done = compaction.segments.iter().map(|segment| segment.range().clone());
+    assert_eq!(ranges(planned.collect()), ranges(done.collect()), "a dry run decides the same");
+    compaction.segments.last().map_or(0, |last| match last {
+        Segment::Summary { .. } | Segment::Omitted { .. } => 0,
+        shown => shown.range().len(),
+    })
+}
+
+#[test]
+fn recent_messages_stay_while_they_are_worth_their_room() {
+    let open = |at: usize| format!("/srv/shop/module_{at}/handler_{at}.rs");
+    let said = |at: usize| format!("Never touch {}, it must stay as in release 4.{at}.", open(at));
+    let telling = (0..6).flat_map(|at| {
+        [
+            Message::text(Role::User, said(at)),
+            Message::text(Role::Assistant, format!("I leave {} alone.", open(at))),
+        ]
+    });
+    let idle = (0..6).flat_map(|_| {
+        [
+            Message::text(Role::User, "go on and on and on and on and on and on and on, as before"),
+            Message::text(Role::Assistant, "so I did, and so I do, and so I will do, as before, and as ever"),
+        ]
+    });
+    let before = work("Clean the shop up.", &[("ls", "nothing here")]);
+    let with = |recent: Vec<Message>| [before.clone(), recent].concat();
+    let (telling, idle) = (left(&with(telling.collect()), 1_200), left(&with(idle.collect()), 1_200));
+    assert!(telling > idle, "{telling} of twelve that tell something, {idle} of twelve that do not");
+}
+
+#[test]
 fn an_identifier_stands_with_what_explains_it() {
     let output = "order W2378156: paid with gift_card_5094406, 2 items\norder W9911714: cancelled";
     let text = kept(&work("Refund what was ordered twice.", &[("orders --user mia_kim", output)]), 700);

@@ -22,7 +22,7 @@ pub struct Checkpoint<'a> {
 }
 
 /// A summary that picks what is worth most may have this part of what it stands for.
-const SHARE_OF_COVERED: u64 = 8;
+const SHARE_OF_COVERED: u64 = 3;
 
 /// How many tokens `auto` lets a summary of so many tokens have, where the budget has room for them.
 ///
