@@ -98,8 +98,8 @@ fn of_statement(voice: Voice, kind: Kind) -> Option<Said> {
 
 /// Words of an order, by language: English, German, French, Spanish, Italian, Portuguese, Russian.
 #[rustfmt::skip]
-const ORDERS: [&str; 77] = [
-    "must", "mustn't", "never", "not", "don't", "dont", "doesn't", "should", "shouldn't", "always", "only",
+const ORDERS: [&str; 80] = [
+    "must", "except", "need", "needs", "mustn't", "never", "not", "don't", "dont", "doesn't", "should", "shouldn't", "always", "only",
     "ensure", "avoid", "cannot", "can't", "won't", "shall", "required", "requires", "forbidden", "exactly",
     "muss", "musst", "müssen", "nicht", "nie", "niemals", "kein", "keine", "darf", "darfst", "nur", "immer", "soll",
     "pas", "jamais", "doit", "dois", "doivent", "toujours", "seulement", "uniquement", "aucun", "aucune",
@@ -109,8 +109,8 @@ const ORDERS: [&str; 77] = [
     "не", "нельзя", "никогда", "должен", "должна", "должны", "только", "всегда", "нужно",
 ];
 #[rustfmt::skip]
-const WISHES: [&str; 14] = [
-    "please", "want", "wants", "need", "needs", "prefer", "would", "without", "instead", "keep", "leave",
+const WISHES: [&str; 12] = [
+    "please", "want", "wants", "prefer", "would", "without", "instead", "keep", "leave",
     "let's", "lets", "until",
 ];
 /// What languages without spaces between words order with.
@@ -142,6 +142,7 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
         return Some(Said::Order);
     }
     let mut found = None;
+    let mut has = false;
     let mut letters = String::with_capacity(LONGEST);
     for word in text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’')) {
         if word.is_empty() || word.len() > LONGEST + 2 {
@@ -153,10 +154,14 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
         );
         match voice {
             Voice::Agent if REPORTS.contains(&letters.as_str()) => return Some(Said::Report),
-            Voice::User if ORDERS.contains(&letters.as_str()) => return Some(Said::Order),
+            Voice::User if ORDERS.contains(&letters.as_str()) || (has && letters == "to") => {
+                return Some(Said::Order);
+            }
             Voice::User if WISHES.contains(&letters.as_str()) => found = Some(Said::Wish),
             _ => {}
         }
+        // What somebody has to do.
+        has = matches!(letters.as_str(), "have" | "has" | "had");
     }
     found
 }
