@@ -24,6 +24,10 @@ const TELLING: usize = 3;
 /// What a goal takes, where there is room.
 const GOAL: f32 = 120.0;
 
+/// Said of what failed once and works by now, and of the change that came between.
+pub(crate) const SOLVED: &str = " … solved";
+pub(crate) const AFTER: &str = ", after a change of ";
+
 /// The part of a checkpoint that is not weighed against the rest.
 pub(super) fn basis(
     digest: &Talk<'_>,
@@ -188,8 +192,8 @@ fn failure(failed: &Failed) -> String {
     let mut text = format!("{tool} {input}: {error}");
     text.extend(place.iter().flat_map(|place| [" ", place.as_str()]));
     match solved {
-        Some(Solved { changed: Some(file), .. }) => text.extend([" … solved, after a change of ", file]),
-        Some(Solved { changed: None, .. }) => text.push_str(" … solved"),
+        Some(Solved { changed: Some(file), .. }) => text.extend([SOLVED, AFTER, file]),
+        Some(Solved { changed: None, .. }) => text.push_str(SOLVED),
         None => {}
     }
     text

@@ -23,6 +23,7 @@ mod said;
 mod units;
 mod worth;
 
+pub(crate) use self::basis::{AFTER, SOLVED};
 pub(crate) use self::parts::written;
 pub(crate) use self::plain::NAMES;
 

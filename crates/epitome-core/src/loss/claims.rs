@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::checkpoint::{Section, Source, read_source, section_of, split_provenance};
 use crate::compact::is_annotation;
-use crate::digest::NAMES;
+use crate::digest::{AFTER, NAMES, SOLVED};
 use crate::message::Role;
 use crate::statements::sentences;
 
@@ -118,6 +118,11 @@ impl<'s> Reader<'s> {
         let (speaker, text) = spoken(text);
         if speaker.is_some() || bulleted {
             self.speaker = speaker;
+        }
+        let failed = self.section == Some(Section::Failed);
+        let (text, solved) = text.split_once(SOLVED).filter(|_| failed).unwrap_or((text, ""));
+        if let Some(file) = solved.strip_prefix(AFTER) {
+            self.push(file, span.clone(), Form::Names);
         }
         let before = self.claims.len();
         for sentence in sentences(text) {

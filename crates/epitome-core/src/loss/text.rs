@@ -14,7 +14,7 @@ impl Loss {
     pub fn summary(&self) -> String {
         let count = |fate: Fate| self.count(fate);
         format!(
-            "{} kept, {} in another form, {} only by recall, {} missing, {} invented",
+            "{} kept, {} in another form, {} only pointed at, {} missing, {} invented",
             count(Fate::Kept),
             count(Fate::Reworded),
             count(Fate::Recoverable),
@@ -33,7 +33,7 @@ impl Display for Loss {
         }
         let missing = self.count(Fate::Missing);
         list("Missing", &self.missing, missing, out)?;
-        list("Only by recall", &self.recoverable, self.count(Fate::Recoverable), out)?;
+        list("Only pointed at", &self.recoverable, self.count(Fate::Recoverable), out)?;
         if self.invented.is_empty() {
             return writeln!(out, "\nNothing is invented ({} claims checked).", self.claims);
         }
@@ -48,7 +48,7 @@ fn table(loss: &Loss, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [total, kept, reworded, recoverable, missing] = cells;
         writeln!(out, "{name:<12} {total:>7} {kept:>7} {reworded:>10} {recoverable:>10} {missing:>9}")
     };
-    row(out, "", [&"hidden", &"kept", &"reworded", &"by recall", &"missing"])?;
+    row(out, "", [&"hidden", &"kept", &"reworded", &"pointed at", &"missing"])?;
     for tally in &loss.tallies {
         let cells: [&dyn Display; 5] =
             [&tally.total, &tally.kept, &tally.reworded, &tally.recoverable, &tally.missing];

@@ -123,7 +123,7 @@ fn a_report_reads_well() {
     let loss = loss::check("- The limit is 75 files\n- ParseError (#1 assistant)", &Sources::new(&messages));
     let text = loss.to_string();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "              hidden    kept   reworded  by recall   missing");
+    assert_eq!(lines[0], "              hidden    kept   reworded pointed at   missing");
     assert!(lines[1].starts_with("constraint         2       0          0          0         2"), "{text}");
     assert!(text.contains("  constraint  Keep memory below 512MB.  (#2 user)"), "{text}");
     assert!(
@@ -132,5 +132,5 @@ fn a_report_reads_well() {
         ),
         "{text}"
     );
-    assert_eq!(loss.summary(), "1 kept, 0 in another form, 1 only by recall, 5 missing, 1 invented");
+    assert_eq!(loss.summary(), "1 kept, 0 in another form, 1 only pointed at, 5 missing, 1 invented");
 }
