@@ -98,8 +98,8 @@ fn of_statement(voice: Voice, kind: Kind) -> Option<Said> {
 
 /// Words of an order, by language: English, German, French, Spanish, Italian, Portuguese, Russian.
 #[rustfmt::skip]
-const ORDERS: [&str; 80] = [
-    "must", "except", "need", "needs", "mustn't", "never", "not", "don't", "dont", "doesn't", "should", "shouldn't", "always", "only",
+const ORDERS: [&str; 78] = [
+    "must", "except", "mustn't", "never", "not", "don't", "dont", "doesn't", "should", "shouldn't", "always", "only",
     "ensure", "avoid", "cannot", "can't", "won't", "shall", "required", "requires", "forbidden", "exactly",
     "muss", "musst", "müssen", "nicht", "nie", "niemals", "kein", "keine", "darf", "darfst", "nur", "immer", "soll",
     "pas", "jamais", "doit", "dois", "doivent", "toujours", "seulement", "uniquement", "aucun", "aucune",
@@ -141,8 +141,9 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
     if voice == Voice::User && !text.is_ascii() && PARTS_OF_ORDERS.iter().any(|part| text.contains(part)) {
         return Some(Said::Order);
     }
-    let mut found = None;
-    let mut has = false;
+    // Who asks whether something needs to be done does not order it.
+    let asks = text.trim_end().ends_with(['?', '？']);
+    let (mut found, mut has) = (None, false);
     let mut letters = String::with_capacity(LONGEST);
     for word in text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’')) {
         if word.is_empty() || word.len() > LONGEST + 2 {
@@ -152,15 +153,15 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
         letters.extend(
             word.chars().map(|letter| if letter == '’' { '\'' } else { letter }).flat_map(char::to_lowercase),
         );
+        let is_need = matches!(letters.as_str(), "need" | "needs") || (has && letters == "to");
         match voice {
             Voice::Agent if REPORTS.contains(&letters.as_str()) => return Some(Said::Report),
-            Voice::User if ORDERS.contains(&letters.as_str()) || (has && letters == "to") => {
-                return Some(Said::Order);
-            }
+            Voice::User if ORDERS.contains(&letters.as_str()) => return Some(Said::Order),
+            Voice::User if is_need && asks => found = Some(Said::Wish),
+            Voice::User if is_need => return Some(Said::Order),
             Voice::User if WISHES.contains(&letters.as_str()) => found = Some(Said::Wish),
             _ => {}
         }
-        // What somebody has to do.
         has = matches!(letters.as_str(), "have" | "has" | "had");
     }
     found

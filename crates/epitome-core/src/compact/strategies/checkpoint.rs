@@ -22,14 +22,19 @@ pub struct Checkpoint<'a> {
 }
 
 /// A summary that picks what is worth most may have this part of what it stands for.
-const SHARE_OF_COVERED: u64 = 3;
+const SHARE_OF_COVERED: u64 = 8;
+/// Of what is not long it may have this part, and this many times what the setting says.
+const SHARE_OF_LITTLE: u64 = 3;
+const TIMES_THE_SETTING: u64 = 4;
 
 /// How many tokens `auto` lets a summary of so many tokens have, where the budget has room for them.
 ///
 /// What the setting says is enough for a summary that somebody writes; one that picks out what is worth most may have
 /// more of a long session.
 pub fn most_for_a_summary(settings: &Settings, covered: Tokens) -> Tokens {
-    settings.compact.summary_token_budget.max(Tokens(covered.0 / SHARE_OF_COVERED))
+    let set = settings.compact.summary_token_budget;
+    let of_little = (covered.0 / SHARE_OF_LITTLE).min(set.0.saturating_mul(TIMES_THE_SETTING));
+    set.max(Tokens(of_little)).max(Tokens(covered.0 / SHARE_OF_COVERED))
 }
 
 /// How a budget is divided between the summary and what is recent.
