@@ -13,7 +13,7 @@ use super::settings::{Fallback, StrategyName};
 use super::strategies::layout::{Layout, tokens};
 use super::strategies::{Backstop, chosen};
 use super::summarizer::{LeadingSentences, Summarizer};
-use super::view::{CountedView, SystemPlace};
+use super::view::{CountedView, Placement, SystemPlace};
 use super::worth;
 use crate::cost::Verdict;
 use crate::message::{Message, Role};
@@ -232,6 +232,10 @@ impl<'a> Case<'a> {
     // A plan made ready: valid, within the budget, and nothing written that is written already.
     fn settled(&self, mut plan: Plan, reach: Reach) -> Result<Decided, String> {
         let mut notes = Vec::new();
+        // The first user message may be a pin, which stays as it is: nothing is added to it.
+        if plan.placement == Placement::FirstUser && !self.request.pins.is_empty() {
+            plan.placement = Placement::Pair;
+        }
         if self.request.thinking == ThinkingRule::Bound {
             bound::strip(&mut plan, self.path);
         }

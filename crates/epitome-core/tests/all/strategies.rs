@@ -38,6 +38,21 @@ fn pins_stay_as_they_are() {
 }
 
 #[test]
+fn nothing_is_added_to_a_pin() {
+    let settings = literal(Preset::MicroAgent);
+    let messages = chat(20, 100);
+    let joined = run(&messages, &asked(&settings), &mut Scribe::new("a summary")).compaction.unwrap();
+    let keeps = |compaction: &Compaction, at: usize| {
+        let seen = view(compaction, &path(&messages), &messages, SystemPlace::Outside);
+        seen.pieces.contains(&epitome_core::compact::Piece::Keep(at))
+    };
+    assert!(!keeps(&joined, 0), "the summary stands in the first message");
+    let request = Request { pins: &[0], ..asked(&settings) };
+    let pinned = run(&messages, &request, &mut Scribe::new("a summary")).compaction.unwrap();
+    assert!(keeps(&pinned, 0), "which is pinned here");
+}
+
+#[test]
 fn a_pin_on_what_is_summarised_already_shows_it_again() {
     let settings = settings(StrategyName::Rolling);
     let messages = chat(20, 100);

@@ -170,10 +170,9 @@ fn check_pins(case: &Case, compaction: &Compaction) -> Result<(), TestCaseError>
     for pin in pin_closure(&case.path, &case.pins) {
         let message = &case.messages[pin];
         let thinks = message.blocks.iter().any(is_thought);
-        let merged = compaction.placement == Placement::FirstUser && message.role == Role::User;
         let kept = shown.pieces.iter().any(|piece| match piece {
             Piece::Keep(at) => *at == pin,
-            Piece::Edit(at, _) => *at == pin && (thinks || merged),
+            Piece::Edit(at, _) => *at == pin && thinks,
             Piece::New(_) => false,
         });
         prop_assert!(kept || (thinks && message.blocks.iter().all(is_thought)), "pin {} is gone", pin);
