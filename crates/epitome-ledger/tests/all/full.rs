@@ -1,5 +1,6 @@
 //! A disk that is really full: a file system of a few megabytes, in a mount namespace of the worker's own.
 
+use std::io::Write;
 use std::process::Command;
 
 use epitome_ledger::model::NewTurn;
@@ -10,25 +11,29 @@ use crate::worker::{Worker, acknowledge};
 
 /// Starts a program where the folder is a small disk; nothing where this machine does not allow that.
 fn on_a_small_disk(folder: &std::path::Path) -> Option<Command> {
-    let unshare = || {
+    // The second way is for those who are not root.
+    let ways: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
+    let unshare = |way: &[&str]| {
         let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c"]);
+        command.args(way).args(["sh", "-c"]);
         command.arg("mount -t tmpfs -o size=4m none \"$0\" && exec \"$@\"").arg(folder);
         command
     };
-    let allowed = unshare().arg("true").status().is_ok_and(|status| status.success());
-    allowed.then(|| {
-        let mut command = unshare();
-        command.arg(std::env::current_exe().unwrap());
-        command
-    })
+    let allowed = |way: &&&[&str]| unshare(way).arg("true").output().is_ok_and(|done| done.status.success());
+    let way = ways.iter().find(allowed)?;
+    let mut command = unshare(way);
+    command.arg(std::env::current_exe().unwrap());
+    Some(command)
 }
 
 #[test]
 fn a_disk_that_is_really_full_refuses_and_loses_nothing() {
     let place = Place::sqlite();
     let Some(program) = on_a_small_disk(place.folder.path()) else {
-        // The same with a bound that SQLite keeps is tested everywhere.
+        // Past what the test runner holds back: nobody should take this for tested.
+        let told = "NOT TESTED: a disk that is really full, because this machine allows no mounts of one's own; \
+            a file that may not grow is tested in its place\n";
+        std::io::stderr().write_all(told.as_bytes()).unwrap();
         return;
     };
     let said = Worker::start_by(program, "fill", &place.address).finish();
