@@ -6,7 +6,7 @@ use epitome_ledger::model::TenantId;
 use epitome_wire::files::Format;
 
 use super::moment::parse_time;
-use super::{Input, format_names};
+use super::{Input, Messages, format_names};
 use clap::builder::TypedValueParser;
 
 /// Which ledger, and whose part of it.
@@ -118,6 +118,9 @@ pub(crate) struct HistoryPart {
     /// Only this turn.
     #[arg(long, value_name = "TURN")]
     pub(crate) turn: Option<u64>,
+    /// Only this message, or these: 12, 12-15. A hit of a search names its message.
+    #[arg(long, value_name = "MESSAGE")]
+    pub(crate) message: Option<Messages>,
     /// Only what this compaction summarised.
     #[arg(long, value_name = "TURN")]
     pub(crate) summarized: Option<u64>,

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::recall::decoded;
 use super::{Shelf, pick};
-use crate::args::History;
+use crate::args::{History, Messages};
 use crate::fail::misuse;
 use crate::print::{FAINT, HEADING, paint, say};
 use crate::settings::Settings;
@@ -36,6 +36,18 @@ pub(super) fn run(arguments: &History, shelf: &Shelf, settings: &Settings) -> an
         };
         let counter = settings.models.get("").model.counter();
         return print_view(&mut out, &seen, &counter, arguments.json);
+    }
+    if let Some(Messages(wanted)) = &part.message {
+        let (first, last) = (*wanted.start() as u64, *wanted.end() as u64);
+        if first >= session.messages {
+            let hint = match session.messages.checked_sub(1) {
+                Some(last) => format!("they are numbered from 0 to {last}"),
+                None => "it has none".to_owned(),
+            };
+            return Err(misuse(format!("the session has no message {first}"), hint));
+        }
+        let range = first..last.saturating_add(1).min(session.messages);
+        return print_range(&mut out, shelf, &session, range, arguments.json);
     }
     let turns = match (part.turn, part.summarized) {
         (Some(number), _) => vec![pick::turn(shelf, &session, number)?],

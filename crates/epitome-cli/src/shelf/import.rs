@@ -16,7 +16,7 @@ use self::record::{Outcome, Recorded};
 use super::Shelf;
 use crate::args::Import;
 use crate::input::{self, Item};
-use crate::print::{bytes, grouped, plural, say};
+use crate::print::{WARN, bytes, grouped, paint, plural, say};
 use crate::settings::Settings;
 
 /// What an import did.
@@ -25,6 +25,8 @@ struct Summary {
     files: u64,
     /// Files that could not be read, whole or in part.
     failed: u64,
+    /// Lines that could not be read and were passed over.
+    damaged: u64,
     /// Sessions that were not there before, forks included.
     new: u64,
     /// Of these, those that share a beginning with another session.
@@ -53,9 +55,13 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     let agent = arguments.agent.as_deref();
     let work = |path: &Path, transcript| Ok(Material::of(path, transcript, agent, &counter));
     let (mut summary, mut batch) = (Summary::default(), Batch::default());
-    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+    let outcome = input::each_session(&arguments.input, &sources, work, |path, item| {
         match item {
             Item::Session(material) => {
+                for line in &material.damage {
+                    say(format_args!("{} {}: {line}", paint(WARN, "damaged:"), path.display()));
+                }
+                summary.damaged += material.damage.len() as u64;
                 summary.bytes += material.bytes;
                 if batch.push(material) {
                     summary.add(batch.record(&shelf)?);
@@ -66,6 +72,11 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
         }
         Ok(())
     });
+    // A file that is alone and cannot be read: the error says all there is to say.
+    if outcome.is_err() && (summary.files, summary.failed, summary.bytes) == (0, 0, 0) {
+        shelf.close();
+        return outcome;
+    }
     summary.add(batch.record(&shelf)?);
     if summary.messages > 0 {
         shelf.wait(shelf.ledger.pack())?;

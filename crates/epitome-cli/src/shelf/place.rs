@@ -11,7 +11,13 @@ use crate::fail::{failure, misuse};
 
 /// The address of the ledger: the one that was named, or a file in the platform's data folder.
 pub(super) fn address(named: Option<&str>) -> anyhow::Result<String> {
-    if let Some(named) = named.filter(|named| !named.is_empty()) {
+    if let Some(named) = named {
+        if named.is_empty() {
+            return Err(misuse(
+                "no database is named",
+                "write --db sqlite:FILE, or leave --db and EPITOME_DB away",
+            ));
+        }
         let known = ["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| named.starts_with(scheme));
         return match known {
             true => Ok(named.to_owned()),

@@ -26,6 +26,8 @@ pub(super) struct Material {
     pub(super) notation: Notation,
     /// Bytes of its text.
     pub(super) bytes: u64,
+    /// Lines that could not be read.
+    pub(super) damage: Vec<String>,
     /// All messages of all paths.
     pub(super) messages: Vec<Ready>,
     /// The main path first.
@@ -140,6 +142,7 @@ impl Material {
             agent: agent.unwrap_or(&tool).to_owned(),
             channel: channel.display().to_string(),
             bytes: transcript.text.len() as u64,
+            damage: transcript.damage.iter().map(ToString::to_string).collect(),
             notation: Notation(transcript.notation().number()),
             frame: transcript.frame(),
             paths,

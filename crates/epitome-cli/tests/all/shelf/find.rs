@@ -37,6 +37,9 @@ fn paths_identifiers_and_other_scripts_are_found(desk: &Desk) {
         let snippet = found[0]["snippet"].as_str().unwrap().trim();
         assert_eq!(snippet, said[expected], "{words}");
         assert!(!found[0]["highlights"].as_array().unwrap().is_empty(), "{words}");
+        let (session, message) = (found[0]["session"].as_str().unwrap(), found[0]["message"].to_string());
+        let shown = desk.run(&["history", session, "--message", &message]);
+        assert!(shown.text().contains(said[expected]), "a hit can be opened: {}", shown.stderr);
     }
     let ran = desk.run(&["search", "nowhere"]);
     assert_eq!((ran.code, ran.text()), (0, ""));

@@ -113,7 +113,17 @@ fn one_bad_file_does_not_stop_the_others() {
     assert_eq!((&summary["files"], &summary["failed"]), (&2.into(), &1.into()));
     assert!(ran.stderr.contains("b.jsonl") && ran.stderr.contains("hint:"), "{}", ran.stderr);
     assert_eq!(desk.sessions().len(), 2);
-    assert_eq!(figures(&desk.import(&["--lenient", folder.to_str().unwrap()])), [1, 0, 0, 2, 1]);
+    let alone = desk.run(&["import", folder.join("b.jsonl").to_str().unwrap()]);
+    assert_eq!(alone.code, 1);
+    assert!(
+        !alone.stderr.contains("sessions:"),
+        "nothing was done that could be summed up: {}",
+        alone.stderr
+    );
+    let lenient = desk.run(&["import", "--lenient", "--json", folder.to_str().unwrap()]);
+    assert!(lenient.stderr.contains("b.jsonl: line 2"), "it says which line: {}", lenient.stderr);
+    let summary: serde_json::Value = serde_json::from_slice(&lenient.stdout).unwrap();
+    assert_eq!((figures(&summary), &summary["damaged"]), ([1, 0, 0, 2, 1], &1.into()));
 }
 
 fn tenants_and_agents_are_kept_apart(desk: &Desk) {

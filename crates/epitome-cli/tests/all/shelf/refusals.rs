@@ -39,6 +39,7 @@ fn bad_names_are_refused() {
         (0..).map(|number| format!("{number:08x}")).find(|name| !ids.iter().any(|id| id.starts_with(name)));
     refused(&desk, &["show", &unknown.unwrap()], 1, "no session begins with");
     refused(&desk, &["history", &ids[0], "--turn", "999"], 2, "has no turn 999");
+    refused(&desk, &["history", &ids[0], "--message", "999"], 2, "has no message 999");
     refused(&desk, &["history", &ids[0], "--summarized", "0"], 2, "turn 0 is no compaction");
     refused(&desk, &["recall", "0123456789ab"], 1, "nothing is recorded under 0123456789ab");
     refused(&desk, &["recall", "nonsense"], 2, "not a recall id");
@@ -55,6 +56,7 @@ fn bad_databases_are_refused() {
         (format!("sqlite:{}", text.display()), 1, "hint:"),
         (text.display().to_string(), 2, "not a database"),
         ("mysql://here".to_owned(), 2, "not a database"),
+        (String::new(), 2, "no database is named"),
         ("postgres://nobody:secret@127.0.0.1:1/none".to_owned(), 1, "cannot be reached"),
     ];
     for (address, code, expected) in cases {
