@@ -189,8 +189,10 @@ async fn best(sql: &mut Sql<'_>, asked: &Asked, limit: usize) -> Result<Page<Hit
     };
     let mut ranked: Vec<(f64, Candidate)> = Vec::new();
     for candidate in hit::load(sql, &chosen).await? {
-        if asked.on_path(&candidate) {
-            ranked.push((score(&Reading::of(&candidate.text), asked, &weights), candidate));
+        let reading = Reading::of(&candidate.text);
+        // Of words some will do; a phrase or a path must stand there.
+        if asked.on_path(&candidate) && reading.answers(&asked.query) {
+            ranked.push((score(&reading, asked, &weights), candidate));
         }
     }
     ranked.retain(|(score, _)| *score > 0.0);

@@ -41,6 +41,10 @@ fn paths_identifiers_and_other_scripts_are_found(desk: &Desk) {
         let shown = desk.run(&["history", session, "--message", &message]);
         assert!(shown.text().contains(said[expected]), "a hit can be opened: {}", shown.stderr);
     }
+    for order in [&["search", "\"value borrow\""][..], &["search", "--newest", "\"value borrow\""]] {
+        assert_eq!(desk.run(order).text(), "", "a phrase is found as it is or not at all");
+    }
+    assert_eq!(desk.run(&["search", "--json", "src/lib.rs"]).json_lines().len(), 0, "and so is a path");
     let ran = desk.run(&["search", "nowhere"]);
     assert_eq!((ran.code, ran.text()), (0, ""));
     assert!(ran.stderr.contains("nothing was found"));
