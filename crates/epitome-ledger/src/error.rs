@@ -123,6 +123,17 @@ impl LedgerError {
         matches!(self, LedgerError::Unavailable(_) | LedgerError::Busy(_) | LedgerError::Leased { .. })
     }
 
+    /// Whether it lies in what was to be written, and not in where or when, so that it can never be written.
+    pub(crate) fn is_refusal(&self) -> bool {
+        match self {
+            LedgerError::Exists { .. } | LedgerError::Damaged(_) => true,
+            LedgerError::Sqlite(error) => {
+                error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
+            }
+            _ => false,
+        }
+    }
+
     pub(crate) fn no_session(id: SessionId) -> Self {
         LedgerError::NotFound { what: "session", id: id.to_string() }
     }

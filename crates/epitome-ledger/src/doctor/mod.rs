@@ -6,7 +6,8 @@ mod path;
 
 use crate::error::Result;
 use crate::model::{Checkup, Finding};
-use crate::sql::Sql;
+use crate::sql::{Sql, values_of};
+use crate::store::arrival;
 
 /// More findings than this are not listed; the ledger is in need of a backup, not of a longer list.
 const MOST: usize = 1000;
@@ -33,6 +34,14 @@ async fn file(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
         if told != "ok" {
             checkup.found("file", told);
         }
+    }
+    for (key, session) in arrival::aside(sql).await? {
+        let name = "SELECT id FROM sessions WHERE key = $1";
+        let subject = match sql.one(name, &values_of![session]).await? {
+            Some(mut row) => format!("session {}", row.uuid()?),
+            None => "file".to_owned(),
+        };
+        checkup.found(subject, format!("arrival {} cannot be put in its place", key.unsigned_abs()));
     }
     Ok(())
 }

@@ -95,7 +95,7 @@ impl Drop for Sqlite {
 // the file before it is; so even a guest puts it there, if that is possible, as SQLite does with its own log.
 fn tidy(path: &Path, shared: &Shared) {
     let tidied = open::guest(path).and_then(|guest| {
-        if query(&guest, "SELECT 1 FROM arrivals LIMIT 1", &[])?.is_empty() {
+        if query(&guest, "SELECT 1 FROM arrivals WHERE key > 0 LIMIT 1", &[])?.is_empty() {
             return Ok(());
         }
         let mut connection = open::owner(path)?;

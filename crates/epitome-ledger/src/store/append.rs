@@ -92,11 +92,17 @@ pub(crate) async fn turns(
             _ => Err(refusal),
         };
     }
+    let alone = turns.first().filter(|_| turns.len() == 1).map(|turn| turn.id);
     let mut tail = Tail::new(standing, sql.shared.clock.now());
     for turn in turns {
         tail.turn(turn)?;
     }
-    tail.finish(sql).await
+    tail.finish(sql).await.map_err(|error| match (error, alone) {
+        (LedgerError::Exists { .. }, Some(id)) => {
+            LedgerError::Exists { what: "the turn", id: id.to_string() }
+        }
+        (error, _) => error,
+    })
 }
 
 /// Appends the reply to the turn that a session stands on.

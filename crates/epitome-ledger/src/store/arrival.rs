@@ -3,11 +3,14 @@
 //! The rows of a turn lie in five tables and as many indexes, on a dozen pages. So many writers would wait for one thread to
 //! touch them all. Instead the statements that record a turn are kept as one row, durably, and run a little later, many
 //! turns at a time. Whoever needs more than the rows of sessions has them run first.
+//!
+//! What cannot be sorted in is set aside, under a key below zero, so that it does not stop the rest. It was acknowledged, so
+//! it is kept, and the doctor tells of it.
 
 use std::borrow::Cow;
 
 use crate::error::{LedgerError, Result};
-use crate::sql::{Row, Sql, Statement, Value, values_of};
+use crate::sql::{Sql, Statement, Value, values_of};
 
 /// The version of the form in which statements are kept.
 const VERSION: u8 = 1;
@@ -116,7 +119,8 @@ impl Rest<'_> {
     }
 }
 
-/// Keeps what is to be sorted in later, and does `step`; says whether that changed a row, and keeps nothing where it did not.
+/// Keeps what is to be sorted in later, and does `step`; says whether that changed a row, and keeps nothing where it did not,
+/// nor where there is such a turn already: whoever looks first can tell whether this is the same.
 ///
 /// It has no savepoint around it: whatever fails leaves nothing behind, or ends the whole transaction.
 pub(crate) async fn keep(
@@ -125,12 +129,15 @@ pub(crate) async fn keep(
     record: Vec<u8>,
     step: &Statement,
 ) -> Result<bool> {
+    let there = "SELECT 1 FROM turns WHERE id = $1 UNION ALL SELECT 1 FROM arrivals WHERE turn = $1";
     if let Some(turn) = turn
-        && sql.one("SELECT 1 FROM turns WHERE id = $1", &values_of![turn]).await?.is_some()
+        && sql.one(there, &values_of![turn]).await?.is_some()
     {
-        return Err(LedgerError::Exists { what: "the turn", id: turn.to_string() });
+        return Ok(false);
     }
-    let insert = "INSERT INTO arrivals (turn, record) VALUES ($1, $2) RETURNING key";
+    // SQLite would go on behind the highest key, also where that is below zero.
+    let insert = "INSERT INTO arrivals (turn, record, key) \
+         VALUES ($1, $2, (SELECT max(COALESCE(max(key), 0), 0) + 1 FROM arrivals)) RETURNING key";
     let row = sql.one(insert, &values_of![turn, record]).await?;
     let key = row.ok_or_else(|| LedgerError::damaged("an arrival has no key"))?.int()?;
     let moved = sql.execute(&step.text, &step.values).await;
@@ -145,31 +152,86 @@ pub(crate) async fn keep(
 
 /// How much is not sorted in yet.
 pub(crate) async fn count(sql: &mut Sql<'_>) -> Result<usize> {
-    let row = sql.one("SELECT count(*) FROM arrivals", &[]).await?;
+    let row = sql.one("SELECT count(*) FROM arrivals WHERE key > 0", &[]).await?;
     let count = row.map(|mut row| row.count()).transpose()?.unwrap_or(0);
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 /// Sorts in the oldest so many arrivals, and says how many there were.
 pub(crate) async fn settle(sql: &mut Sql<'_>, most: usize) -> Result<usize> {
-    let rows = sql.query("SELECT key, record FROM arrivals ORDER BY key LIMIT $1", &values_of![most]).await?;
-    let count = rows.len();
-    let mut last = None;
-    for mut row in rows {
-        last = Some(one(sql, &mut row).await?);
+    let text = "SELECT key, record FROM arrivals WHERE key > 0 ORDER BY key LIMIT $1";
+    let rows = sql.query(text, &values_of![most]).await?;
+    let arrivals =
+        rows.into_iter().map(|mut row| Ok((row.int()?, row.blob()?))).collect::<Result<Vec<_>>>()?;
+    let Some((last, _)) = arrivals.last() else { return Ok(0) };
+    // All of them share a savepoint, because one for each has its price.
+    sql.execute("SAVEPOINT sorting", &[]).await?;
+    match all(sql, &arrivals).await {
+        Err(error) if error.is_refusal() => {
+            sql.execute("ROLLBACK TO sorting", &[]).await?;
+            each(sql, &arrivals).await?;
+        }
+        sorted => sorted?,
     }
-    if let Some(last) = last {
-        sql.execute("DELETE FROM arrivals WHERE key <= $1", &values_of![last]).await?;
-    }
-    Ok(count)
+    sql.execute("DELETE FROM arrivals WHERE key > 0 AND key <= $1", &values_of![*last]).await?;
+    sql.execute("RELEASE sorting", &[]).await?;
+    Ok(arrivals.len())
 }
 
-async fn one(sql: &mut Sql<'_>, row: &mut Row) -> Result<i64> {
-    let (key, record) = (row.int()?, row.blob()?);
-    for statement in decode(&record)? {
+async fn all(sql: &mut Sql<'_>, arrivals: &[(i64, Vec<u8>)]) -> Result<()> {
+    for (_, record) in arrivals {
+        one(sql, record).await?;
+    }
+    Ok(())
+}
+
+// Sorts in each by itself, and sets aside those for which that cannot be.
+async fn each(sql: &mut Sql<'_>, arrivals: &[(i64, Vec<u8>)]) -> Result<()> {
+    let aside = "UPDATE arrivals SET key = (SELECT min(min(key), 0) - 1 FROM arrivals) WHERE key = $1";
+    for (key, record) in arrivals {
+        sql.execute("SAVEPOINT arrival", &[]).await?;
+        match one(sql, record).await {
+            Err(error) if error.is_refusal() => {
+                sql.execute("ROLLBACK TO arrival", &[]).await?;
+                sql.execute(aside, &values_of![*key]).await?;
+                tracing::warn!(%error, "something that was recorded cannot be put in its place");
+            }
+            sorted => sorted?,
+        }
+        sql.execute("RELEASE arrival", &[]).await?;
+    }
+    Ok(())
+}
+
+async fn one(sql: &mut Sql<'_>, record: &[u8]) -> Result<()> {
+    for statement in decode(record)? {
         sql.execute(&statement.text, &statement.values).await?;
     }
-    Ok(key)
+    Ok(())
+}
+
+/// What was set aside: its key, and the key of its session where that can be read.
+pub(crate) async fn aside(sql: &mut Sql<'_>) -> Result<Vec<(i64, Option<i64>)>> {
+    let rows = sql.query("SELECT key, record FROM arrivals WHERE key < 0 ORDER BY key DESC", &[]).await?;
+    rows.into_iter().map(|mut row| Ok((row.int()?, session(&row.blob()?)))).collect()
+}
+
+// The record of a turn and that of a reply begin with the row of it, and that with its session.
+fn session(record: &[u8]) -> Option<i64> {
+    match decode(record).ok()?.first()?.values.first()? {
+        Value::Int(session) => Some(*session),
+        _ => None,
+    }
+}
+
+/// Takes out what was set aside of a session.
+pub(crate) async fn forget(sql: &mut Sql<'_>, session: i64) -> Result<()> {
+    for (key, owner) in aside(sql).await? {
+        if owner == Some(session) {
+            sql.execute("DELETE FROM arrivals WHERE key = $1", &values_of![key]).await?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

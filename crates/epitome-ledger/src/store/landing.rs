@@ -58,7 +58,8 @@ impl Landing {
         Ok(Some(Self::of(tail, expect, before, Some(id))))
     }
 
-    /// The reply to the turn that the session stands on.
+    /// The reply to the turn that the session stands on; nothing where it has no messages, because it would leave the
+    /// session where it stands, and whoever says the same again would land, too.
     pub(crate) fn of_reply(
         known: Known,
         expect: &Expect,
@@ -66,7 +67,7 @@ impl Landing {
         now: Time,
     ) -> Result<Option<Self>> {
         let Some(number) = known.due else { return Ok(None) };
-        if known.standing.session.head != expect.head || reply.messages() > MOST {
+        if known.standing.session.head != expect.head || !(1..=MOST).contains(&reply.messages()) {
             return Ok(None);
         }
         let before = known.standing.session.messages;

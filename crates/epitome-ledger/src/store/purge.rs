@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use epitome_core::Time;
 
-use super::{entry, pack, recall, tenant};
+use super::{arrival, entry, pack, recall, tenant};
 use crate::error::{LedgerError, Result};
 use crate::model::{Purge, TenantId, Tombstone, Warrant};
 use crate::sql::{Row, Sql, Value, values_of};
@@ -99,6 +99,9 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
     let (turns, messages) = (row.maybe_int()?, row.maybe_int()?);
     let kept = turns.zip(messages);
     let (from_turn, from_message) = kept.unwrap_or((0, 0));
+    if sql.either(true, false) {
+        arrival::forget(sql, key).await?;
+    }
     index(sql, key, from_turn, from_message).await?;
     let delete = "DELETE FROM messages WHERE session = $1 AND ordinal >= $2";
     gone.messages += sql.execute(delete, &values_of![key, from_message]).await?;
