@@ -112,6 +112,14 @@ pub(crate) async fn by_number(sql: &mut Sql<'_>, number: u64) -> Result<Option<E
     Ok(read(sql, rows).await?.pop())
 }
 
+/// Where the turns lie that an event led to: their sessions and numbers.
+pub(crate) async fn places(sql: &mut Sql<'_>, number: u64) -> Result<Vec<(i64, u64)>> {
+    let text =
+        "SELECT t.session, t.number FROM event_turns e JOIN turns t ON t.id = e.turn WHERE e.event = $1";
+    let rows = sql.query(text, &values_of![number]).await?;
+    rows.into_iter().map(|mut row| Ok((row.int()?, row.count()?))).collect()
+}
+
 async fn read(sql: &mut Sql<'_>, rows: Vec<Row>) -> Result<Vec<Event>> {
     let mut unpacker = Unpacker::default();
     let mut events = Vec::with_capacity(rows.len());

@@ -12,6 +12,8 @@ use crate::words;
 /// Something that may be what was asked for.
 pub(crate) struct Candidate {
     pub(crate) key: i64,
+    /// Whose it is.
+    pub(crate) tenant: Option<i64>,
     pub(crate) session: Option<i64>,
     pub(crate) place: u64,
     pub(crate) found: Found,
@@ -27,9 +29,10 @@ impl Candidate {
 
 /// The candidates of these keys, in their order; what was purged meanwhile is left out.
 pub(crate) async fn load(sql: &mut Sql<'_>, keys: &[i64]) -> Result<Vec<Candidate>> {
-    let text = "SELECT e.key, e.kind, e.session, e.place, s.id, t.id, m.role, COALESCE(r.time, t.time), \
+    let text = "SELECT e.key, e.kind, e.session, e.place, COALESCE(s.tenant, v.tenant), s.id, t.id, m.role, COALESCE(r.time, t.time), \
          b.size, b.pack, b.place, b.bytes FROM entries e \
          LEFT JOIN sessions s ON s.key = e.session \
+         LEFT JOIN events v ON e.kind = 2 AND v.key = e.place \
          LEFT JOIN messages m ON e.kind = 0 AND m.session = e.session AND m.ordinal = e.place \
          LEFT JOIN turns t ON t.session = e.session AND t.number = CASE e.kind WHEN 0 THEN m.turn ELSE e.place END \
          LEFT JOIN replies r ON m.record > 0 AND r.session = t.session AND r.turn = t.number \
@@ -45,6 +48,7 @@ pub(crate) async fn load(sql: &mut Sql<'_>, keys: &[i64]) -> Result<Vec<Candidat
 
 async fn candidate(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> Result<Option<Candidate>> {
     let (key, kind, session, place) = (row.int()?, row.int()?, row.maybe_int()?, row.count()?);
+    let tenant = row.maybe_int()?;
     let (session_id, turn) = (row.maybe_uuid()?, row.maybe_uuid()?);
     let (role, time) = (row.maybe_int()?, row.maybe_int()?);
     let ids = session_id.map(SessionId::from_uuid).zip(turn.map(TurnId::from_uuid));
@@ -65,5 +69,5 @@ async fn candidate(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> 
         }
         _ => return Err(LedgerError::damaged(format!("entry {key} of the index points at nothing"))),
     };
-    Ok(Some(Candidate { key, session, place, found, text, time: Time(time.unwrap_or_default()) }))
+    Ok(Some(Candidate { key, tenant, session, place, found, text, time: Time(time.unwrap_or_default()) }))
 }

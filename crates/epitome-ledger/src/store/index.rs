@@ -70,20 +70,42 @@ async fn some(sql: &mut Sql<'_>) -> Result<usize> {
         "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) ORDER BY key LIMIT $1",
         "SELECT key FROM entries WHERE terms IS NULL ORDER BY key LIMIT $1 FOR UPDATE SKIP LOCKED",
     );
-    let insert = sql.either(
-        "INSERT INTO search (terms, rowid) VALUES ($1, $2)",
-        "UPDATE entries SET terms = array_to_tsvector(string_to_array(trim($1), ' ')) WHERE key = $2",
-    );
     let keys = keys(sql, text, &values_of![STEP]).await?;
     let candidates = hit::load(sql, &keys).await?;
     let waiting = read(sql, candidates).await?;
-    for entry in &waiting {
-        sql.execute(insert, &values_of![entry::joined(&entry.terms), entry.key]).await?;
-    }
+    write(sql, &waiting).await?;
     if let Some(last) = waiting.last().filter(|_| sql.either(true, false)) {
         sql.execute("UPDATE progress SET indexed = $1", &values_of![last.key]).await?;
     }
     Ok(waiting.len())
+}
+
+/// Indexes an event anew, because the sessions that it led to are not the same any more.
+pub(crate) async fn event(sql: &mut Sql<'_>, number: i64) -> Result<()> {
+    let text = sql.either(
+        "SELECT key FROM entries WHERE kind = 2 AND place = $1 AND key <= (SELECT indexed FROM progress)",
+        "SELECT key FROM entries WHERE kind = 2 AND place = $1 AND terms IS NOT NULL",
+    );
+    let keys = keys(sql, text, &values_of![number]).await?;
+    if sql.either(true, false) {
+        for key in &keys {
+            sql.execute("DELETE FROM search WHERE rowid = $1", &values_of![*key]).await?;
+        }
+    }
+    let candidates = hit::load(sql, &keys).await?;
+    let entries = read(sql, candidates).await?;
+    write(sql, &entries).await
+}
+
+async fn write(sql: &mut Sql<'_>, entries: &[Waiting]) -> Result<()> {
+    let insert = sql.either(
+        "INSERT INTO search (terms, rowid) VALUES ($1, $2)",
+        "UPDATE entries SET terms = array_to_tsvector(string_to_array(trim($1), ' ')) WHERE key = $2",
+    );
+    for entry in entries {
+        sql.execute(insert, &values_of![entry::joined(&entry.terms), entry.key]).await?;
+    }
+    Ok(())
 }
 
 async fn keys(sql: &mut Sql<'_>, text: &str, values: &[Value]) -> Result<Vec<i64>> {

@@ -22,6 +22,7 @@ pub(crate) async fn run(
         // What is deleted is overwritten, not only forgotten.
         sql.query("PRAGMA secure_delete = ON", &[]).await?;
     }
+    super::session::keep_highest(sql).await?;
     let now = sql.shared.clock.now();
     let (scope, subject) = match purge {
         Purge::Session(session) => ("session", session.to_string()),
@@ -40,6 +41,7 @@ pub(crate) async fn run(
         bytes: 0,
         time: now,
     };
+    events(sql, tenant, purge, &mut gone).await?;
     // What earlier purges kept for forks may go with the last of them.
     let text = sql.either(
         "SELECT key FROM sessions WHERE tenant = $1 AND purged IS NOT NULL ORDER BY key",
@@ -48,7 +50,6 @@ pub(crate) async fn run(
     for mut row in sql.query(text, &values_of![tenant]).await? {
         session(sql, row.int()?, &mut gone).await?;
     }
-    events(sql, tenant, purge, &mut gone).await?;
     recall::forget(sql, tenant).await?;
     bodies(sql, tenant, &mut gone).await?;
     // The keys of what is gone may be given again, to what is neither packed nor indexed yet.
@@ -105,6 +106,9 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
     index(sql, key, from_turn, from_message).await?;
     let delete = "DELETE FROM messages WHERE session = $1 AND ordinal >= $2";
     gone.messages += sql.execute(delete, &values_of![key, from_message]).await?;
+    let events = "SELECT DISTINCT event FROM event_turns WHERE turn IN \
+         (SELECT id FROM turns WHERE session = $1 AND number >= $2)";
+    let events = sql.query(events, &values_of![key, from_turn]).await?;
     let linked =
         "DELETE FROM event_turns WHERE turn IN (SELECT id FROM turns WHERE session = $1 AND number >= $2)";
     for text in [
@@ -118,6 +122,9 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
     }
     let delete = "DELETE FROM turns WHERE session = $1 AND number >= $2";
     gone.turns += sql.execute(delete, &values_of![key, from_turn]).await?;
+    for mut row in events {
+        super::index::event(sql, row.int()?).await?;
+    }
     match kept {
         Some((turns, messages)) => shorten(sql, key, turns, messages).await,
         None => {

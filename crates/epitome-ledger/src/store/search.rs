@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::hit::{self, Candidate};
 use super::index::{self, Waiting};
 use super::path::{Path, Span};
-use super::{entry, session, tenant};
+use super::{entry, event, session, tenant};
 use crate::error::Result;
 use crate::model::{Found, Hit, Order, Scope, Search};
 use crate::page::{Cursor, Page, Paging};
@@ -30,6 +30,11 @@ const TERMS: usize = 32;
 struct Asked {
     query: Query,
     terms: Vec<Term>,
+    /// Who asks.
+    tenant: i64,
+    /// The term that everything must have, where there is more than one tenant.
+    owner: Option<String>,
+    /// The terms of which one is enough.
     scope: Vec<String>,
     /// The path, where only what lies on it counts.
     path: Option<Vec<Span>>,
@@ -40,10 +45,11 @@ struct Asked {
 pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: Paging) -> Result<Page<Hit>> {
     let query = Query::parse(&search.query)?;
     let terms = query.terms();
+    // Where there is only one tenant, its term would be in every entry.
+    let alone = tenant::is_alone(sql, tenant).await?;
+    let owner = (!alone).then(|| entry::tenant_term(tenant));
     let (scope, path) = match search.scope {
-        // Where there is only one tenant, its term would be in every entry.
-        Scope::Tenant if tenant::is_alone(sql, tenant).await? => (Vec::new(), None),
-        Scope::Tenant => (vec![entry::tenant_term(tenant)], None),
+        Scope::Tenant => (Vec::new(), None),
         Scope::Agent(agent) => (vec![entry::agent_term(tenant, &agent)], None),
         Scope::Session(id) => {
             let standing = session::by_id(sql, tenant, id).await?;
@@ -52,7 +58,7 @@ pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: 
         }
     };
     let waiting = index::waiting(sql, &terms).await?;
-    let asked = Asked { query, terms, scope, path, waiting };
+    let asked = Asked { query, terms, tenant, owner, scope, path, waiting };
     match search.order {
         Order::Newest => newest(sql, &asked, paging).await,
         Order::Best => best(sql, &asked, paging.limit).await,
@@ -69,7 +75,7 @@ async fn newest(sql: &mut Sql<'_>, asked: &Asked, paging: Paging) -> Result<Page
         let ended = keys.len() < batch;
         for candidate in hit::load(sql, &keys).await? {
             before = candidate.key;
-            if !asked.on_path(&candidate) {
+            if !asked.admits(sql, &candidate).await? {
                 continue;
             }
             let reading = Reading::of(&candidate.text);
@@ -103,23 +109,33 @@ impl Asked {
             }
         };
         let within = |entry: &&Waiting| {
-            self.scope.is_empty() || self.scope.iter().any(|term| entry.terms.contains(term))
+            self.owner.iter().all(|term| entry.terms.contains(term))
+                && (self.scope.is_empty() || self.scope.iter().any(|term| entry.terms.contains(term)))
         };
         let matching = move |entry: &&Waiting| within(entry) && terms.iter().all(|term| holds(entry, term));
         self.waiting.iter().filter(matching).map(|entry| entry.key)
     }
 
-    // What a parent recorded behind the fork is not on the path.
-    fn on_path(&self, candidate: &Candidate) -> bool {
-        let Some(spans) = &self.path else { return true };
-        let Some(session) = candidate.session else { return true };
-        spans.iter().any(|span| {
-            span.owner == session
-                && match candidate.found {
-                    Found::Message { ordinal, .. } => span.messages.contains(&ordinal),
-                    _ => span.turns.contains(&candidate.place),
-                }
-        })
+    // Terms only say where to look. Whose something is, and whether it lies on the path, say the rows themselves: what a
+    // parent recorded behind the fork does not, nor does an event whose turns are elsewhere.
+    async fn admits(&self, sql: &mut Sql<'_>, candidate: &Candidate) -> Result<bool> {
+        if candidate.tenant != Some(self.tenant) {
+            return Ok(false);
+        }
+        let Some(spans) = &self.path else { return Ok(true) };
+        if let Found::Event { number, .. } = candidate.found {
+            let places = event::places(sql, number).await?;
+            let on = |(session, turn): &(i64, u64)| {
+                spans.iter().any(|span| span.owner == *session && span.turns.contains(turn))
+            };
+            return Ok(places.iter().any(on));
+        }
+        Ok(spans.iter().filter(|span| candidate.session == Some(span.owner)).any(|span| {
+            match candidate.found {
+                Found::Message { ordinal, .. } => span.messages.contains(&ordinal),
+                _ => span.turns.contains(&candidate.place),
+            }
+        }))
     }
 }
 
@@ -137,7 +153,7 @@ async fn keys(
          ORDER BY key DESC LIMIT $3",
     );
     let mut keys: Vec<i64> = asked.waiting(terms).filter(|key| *key < before).take(limit).collect();
-    let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(&asked.scope, terms);
+    let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(asked, terms);
     let rows = sql.query(text, &values_of![matching, before, limit]).await?;
     for mut row in rows {
         keys.push(row.int()?);
@@ -162,15 +178,17 @@ impl Expression {
     const TSQUERY: Self = Self { quote: '\'', and: " & ", or: " | ", prefix: ":*" };
 
     // No term holds a quote or a backslash: terms are letters, digits, underscores and colons.
-    fn of(&self, scope: &[String], terms: &[Term]) -> String {
+    fn of(&self, asked: &Asked, terms: &[Term]) -> String {
         let quote = self.quote;
-        let scope: Vec<String> = scope.iter().map(|term| format!("{quote}{term}{quote}")).collect();
+        let quoted = |term: &String| format!("{quote}{term}{quote}");
+        let (owner, scope) = (asked.owner.iter().map(quoted), asked.scope.iter().map(quoted));
+        let scope: Vec<String> = scope.collect();
         let terms = terms.iter().map(|term| {
             let prefix = if term.prefix { self.prefix } else { "" };
             format!("{quote}{}{quote}{prefix}", term.text)
         });
         let scope = (!scope.is_empty()).then(|| format!("({})", scope.join(self.or)));
-        terms.chain(scope).collect::<Vec<_>>().join(self.and)
+        terms.chain(owner).chain(scope).collect::<Vec<_>>().join(self.and)
     }
 }
 
@@ -189,9 +207,12 @@ async fn best(sql: &mut Sql<'_>, asked: &Asked, limit: usize) -> Result<Page<Hit
     };
     let mut ranked: Vec<(f64, Candidate)> = Vec::new();
     for candidate in hit::load(sql, &chosen).await? {
+        if !asked.admits(sql, &candidate).await? {
+            continue;
+        }
         let reading = Reading::of(&candidate.text);
         // Of words some will do; a phrase or a path must stand there.
-        if asked.on_path(&candidate) && reading.answers(&asked.query) {
+        if reading.answers(&asked.query) {
             ranked.push((score(&reading, asked, &weights), candidate));
         }
     }

@@ -142,14 +142,24 @@ pub(crate) struct Start {
     pub(crate) tokens_used: Tokens,
 }
 
+// The highest key that a SQLite file ever gave to a session.
+macro_rules! highest {
+    () => {
+        "SELECT max(COALESCE(max(key), 0), COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0)) \
+         FROM sessions"
+    };
+}
+
 /// Writes the row of a new session and returns its key.
 pub(crate) async fn insert(sql: &mut Sql<'_>, tenant: i64, new: &NewSession, start: &Start) -> Result<i64> {
     let time = new.time.unwrap_or_else(|| sql.shared.clock.now());
-    let insert = "INSERT INTO sessions (id, tenant, agent, label, platform, channel, external, parent, parent_turn, \
-         first_turn, first_message, created, head, turns, messages, chain, nearest, compactions, tokens_total, \
-         tokens_used, token_limit, updated) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22) \
-         RETURNING key";
+    let (column, key) = sql.either((", key", concat!(", (", highest!(), ") + 1")), ("", ""));
+    let insert = format!(
+        "INSERT INTO sessions (id, tenant, agent, label, platform, channel, external, parent, parent_turn, first_turn, \
+         first_message, created, head, turns, messages, chain, nearest, compactions, tokens_total, tokens_used, \
+         token_limit, updated{column}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
+         $17, $18, $19, $20, $21, $22{key}) RETURNING key"
+    );
     let values = values_of![
         new.id.as_uuid(),
         tenant,
@@ -181,8 +191,23 @@ pub(crate) async fn insert(sql: &mut Sql<'_>, tenant: i64, new: &NewSession, sta
         },
         error => error,
     };
-    let row = sql.one(insert, &values).await.map_err(exists)?;
+    let row = sql.one(&insert, &values).await.map_err(exists)?;
     row.ok_or_else(|| LedgerError::damaged("a session has no key"))?.int()
+}
+
+/// Sees to it that the keys of sessions that are about to go are not given again, to sessions that would then find what is
+/// left of them under their own key.
+///
+/// PostgreSQL never does. SQLite would give the highest again; so it is kept where SQLite keeps those of other tables.
+pub(crate) async fn keep_highest(sql: &mut Sql<'_>) -> Result<()> {
+    if sql.either(false, true) {
+        return Ok(());
+    }
+    let highest = sql.one(highest!(), &[]).await?.map(|mut row| row.int()).transpose()?;
+    sql.execute("DELETE FROM sqlite_sequence WHERE name = 'sessions'", &[]).await?;
+    let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES ('sessions', $1)";
+    sql.execute(insert, &values_of![highest]).await?;
+    Ok(())
 }
 
 /// A session by its id.

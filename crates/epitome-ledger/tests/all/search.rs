@@ -2,7 +2,8 @@
 
 use epitome_core::{Role, Time};
 use epitome_ledger::model::{
-    Found, Hit, NewEvent, NewMessage, NewSession, NewTurn, Order, Scope, Search, Session, TenantId,
+    Found, Hit, NewEvent, NewMessage, NewSession, NewTurn, Order, Purge, Scope, Search, Session, TenantId,
+    TurnId, Warrant,
 };
 use epitome_ledger::{Ledger, LedgerError, Paging};
 
@@ -14,6 +15,7 @@ on_both!(
     the_best_come_first,
     a_scope_is_kept,
     summaries_and_events_are_found,
+    an_event_is_found_where_its_turns_are,
     phrases_are_found_behind_many_that_only_look_alike,
     what_waits_for_the_index_is_found_however_much_it_is,
 );
@@ -172,6 +174,51 @@ async fn summaries_and_events_are_found(place: Place) {
         assert_eq!(hits[0].time, Time(77));
         assert!(matches!(hits[0].found, Found::Event { number: found, .. } if found == number), "{hits:?}");
     }
+}
+
+async fn an_event_is_found_where_its_turns_are(place: Place) {
+    let ledger = place.open().await;
+    let other: TenantId = "00000000-0000-0000-0000-00000000000b".parse().unwrap();
+    let (kept, gone) = (open_session(&ledger).await, open_session(&ledger).await);
+    let (kept_turns, gone_turns) = (talk(&ledger, &kept, 0..2).await, talk(&ledger, &gone, 2..3).await);
+    let fork = ledger.fork(ME, kept_turns[0], NewSession::of("agent")).await.unwrap();
+    let event = |external: &str, turns: Vec<TurnId>| NewEvent {
+        platform: "discord".to_owned(),
+        channel: "general".to_owned(),
+        external: external.to_owned(),
+        time: Time(77),
+        payload: b"somebody knocked".to_vec(),
+        turns,
+    };
+    ledger.append_event(ME, event("1", vec![gone_turns[0]])).await.unwrap();
+    ledger.append_event(ME, event("2", vec![kept_turns[1], gone_turns[0]])).await.unwrap();
+    for session in [&fork, &kept, &gone] {
+        add(&ledger, session, call("who is it?", "nobody")).await;
+    }
+    let count = async |tenant: TenantId, session: &Session| {
+        let scope = Scope::Session(session.id);
+        let search = Search { query: "knocked".to_owned(), scope, ..Search::default() };
+        ledger.search(tenant, search, Paging::first(9)).await.unwrap().items.len()
+    };
+    ledger.pack().await.unwrap();
+    assert_eq!((count(ME, &kept).await, count(ME, &gone).await), (1, 2));
+    assert_eq!(count(ME, &fork).await, 0, "the second turn is not on its path");
+    let warrant = Warrant { actor: "owner".to_owned(), reason: "asked for".to_owned() };
+    for session in [fork.id, gone.id] {
+        ledger.purge(ME, Purge::Session(session), warrant.clone()).await.unwrap();
+    }
+    // Whoever comes next does not find what is left of those who went.
+    let theirs = ledger.create_session(other, NewSession::of("agent")).await.unwrap();
+    let mine = open_session(&ledger).await;
+    assert_eq!((count(other, &theirs).await, count(ME, &mine).await, count(ME, &kept).await), (0, 0, 1));
+    assert_eq!(found(&ledger, "knocked", Scope::Tenant, Order::Best).await.len(), 2);
+    if place.is_sqlite() {
+        let keys = "SELECT max(key) FROM sessions WHERE tenant = 1";
+        let connection = rusqlite::Connection::open(place.file()).unwrap();
+        let highest: i64 = connection.query_row(keys, [], |row| row.get(0)).unwrap();
+        assert_eq!(highest, 5, "no key is given twice");
+    }
+    assert_eq!(ledger.doctor().await.unwrap().findings, []);
 }
 
 async fn phrases_are_found_behind_many_that_only_look_alike(place: Place) {
