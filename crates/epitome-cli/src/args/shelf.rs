@@ -252,7 +252,7 @@ pub(crate) struct PurgeWhat {
     /// The session, or the first digits of its id.
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Sessions that did not change since, and events from before.
+    /// Sessions in which nothing was said since, and events from before.
     #[arg(long, value_name = "DATE", value_parser = parse_time)]
     pub(crate) older_than: Option<Time>,
     /// All sessions and events of the tenant.

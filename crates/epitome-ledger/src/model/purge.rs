@@ -11,7 +11,7 @@ pub enum Purge {
     Session(SessionId),
     /// All sessions and events of the tenant.
     Tenant,
-    /// Sessions that did not change since, and events from before.
+    /// Sessions in which nothing was said since, and events from before. A turn that carries a time of its own is as old as that.
     OlderThan(Time),
 }
 

@@ -79,7 +79,10 @@ async fn mark(sql: &mut Sql<'_>, tenant: i64, purge: Purge, now: Time) -> Result
             Vec::new(),
         ),
         Purge::OlderThan(time) => (
-            "UPDATE sessions SET purged = $1, external = NULL WHERE tenant = $2 AND purged IS NULL AND updated < $3",
+            // What was imported is as old as it says, however late it was recorded.
+            "UPDATE sessions SET purged = $1, external = NULL WHERE tenant = $2 AND purged IS NULL AND COALESCE(\
+             (SELECT COALESCE(r.time, t.time) FROM turns t LEFT JOIN replies r ON r.session = t.session \
+             AND r.turn = t.number WHERE t.session = sessions.key AND t.number = sessions.turns - 1), updated) < $3",
             vec![Value::from(time)],
         ),
     };

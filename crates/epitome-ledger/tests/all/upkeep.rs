@@ -13,6 +13,7 @@ on_both!(
     a_purged_session_is_gone,
     forks_keep_what_they_stand_on,
     what_is_old_is_purged,
+    what_was_imported_is_as_old_as_it_says,
     a_tenant_is_purged_alone,
     the_doctor_finds_what_is_wrong,
 );
@@ -114,6 +115,32 @@ async fn what_is_old_is_purged(place: Place) {
     assert_eq!((all.sessions, all.messages, all.events), (1, 4, 1));
     assert_eq!(ledger.events(ME, EventFilter::default(), Paging::first(9)).await.unwrap().items.len(), 1);
     assert_eq!(hits(&ledger, "happening").await, 1);
+    healthy(&ledger).await;
+}
+
+async fn what_was_imported_is_as_old_as_it_says(place: Place) {
+    let ledger = place.open().await;
+    let [old, late, silent] =
+        [open_session(&ledger).await, open_session(&ledger).await, open_session(&ledger).await];
+    let at = |time: i64| {
+        let mut turn = call("when was that?", "long ago");
+        turn.time = Some(Time(time));
+        turn.reply.as_mut().unwrap().time = Some(Time(time + 5));
+        turn
+    };
+    for time in [1000, 2000] {
+        add(&ledger, &old, at(time)).await;
+    }
+    add(&ledger, &late, at(1000)).await;
+    // Without a time of its own, a turn is as old as its record.
+    add(&ledger, &late, call("and now?", "just now")).await;
+    let before = |time| ledger.purge(ME, Purge::OlderThan(Time(time)), warrant());
+    assert_eq!(before(2005).await.unwrap().sessions, 0, "its last reply is not older");
+    assert_eq!(before(2006).await.unwrap().sessions, 1);
+    assert!(matches!(ledger.session(ME, old.id).await, Err(LedgerError::NotFound { .. })));
+    for session in [late.id, silent.id] {
+        ledger.session(ME, session).await.unwrap();
+    }
     healthy(&ledger).await;
 }
 
