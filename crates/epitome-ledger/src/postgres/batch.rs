@@ -7,15 +7,46 @@ use crate::sql::{Statement, Value};
 /// Rows of one statement at most; PostgreSQL counts parameters in sixteen bits.
 const ROWS: usize = 16;
 
-/// The same statements, inserts into one table put together where the first of them stands.
+/// The same statements, inserts into one table put together where the first of them stands, and those of bodies first.
 ///
 /// What is inserted must not depend on what stands between; the ledger's statements are written so.
 pub(super) fn together(statements: &[Statement]) -> Vec<Statement> {
-    groups(statements).iter().filter_map(|rows| Some(joined(rows.first()?.text.as_ref(), rows))).collect()
+    let (bodies, rest): (Vec<_>, Vec<_>) =
+        statements.iter().partition(|statement| statement.text.starts_with("INSERT INTO bodies "));
+    let mut together = Vec::new();
+    // Held before, a body is not purged from under us. Held behind, neither is one that somebody else stored in between.
+    together.extend(hold(&bodies));
+    together.extend(joined_groups(&bodies));
+    together.extend(hold(&bodies));
+    together.extend(joined_groups(&rest));
+    together
+}
+
+// Keeps a purge from taking the bodies that are there already until the transaction ends.
+fn hold(bodies: &[&Statement]) -> Option<Statement> {
+    let text = "SELECT key FROM bodies WHERE tenant = $1 AND hash = ANY (CAST(CAST($2 AS TEXT) AS BYTEA[])) \
+         ORDER BY key FOR KEY SHARE";
+    let tenant = bodies.first()?.values.first()?.clone();
+    let mut hashes = String::from("{");
+    for body in bodies {
+        let Some(Value::Blob(hash)) = body.values.get(1) else { continue };
+        hashes.push_str(if hashes.len() > 1 { ",\"\\\\x" } else { "\"\\\\x" });
+        for byte in hash {
+            let _ = write!(hashes, "{byte:02x}");
+        }
+        hashes.push('"');
+    }
+    hashes.push('}');
+    Some(Statement::new(text, vec![tenant, Value::Text(hashes)]))
+}
+
+fn joined_groups(statements: &[&Statement]) -> Vec<Statement> {
+    let groups = groups(statements.iter().copied());
+    groups.iter().filter_map(|rows| Some(joined(rows.first()?.text.as_ref(), rows))).collect()
 }
 
 /// Inserts into one table, where the first of them stands; other statements by themselves.
-pub(super) fn groups(statements: &[Statement]) -> Vec<Vec<&Statement>> {
+pub(super) fn groups<'s>(statements: impl IntoIterator<Item = &'s Statement>) -> Vec<Vec<&'s Statement>> {
     let mut groups: Vec<Vec<&Statement>> = Vec::new();
     for statement in statements {
         let text = statement.text.as_ref();

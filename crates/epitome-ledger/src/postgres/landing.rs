@@ -89,10 +89,12 @@ impl<'t> Insert<'t> {
         // Writing to a string does not fail.
         let _ = match *table {
             // Whether a body is there is looked up beforehand: to insert it on condition costs more, and two who store the
-            // same body at the same moment are rare. One of them fails and looks again.
+            // same body at the same moment are rare. One of them fails and looks again. What is there is held, in the order in
+            // which a purge takes bodies; where a purge was faster, it is not there any more.
             "bodies" => write!(
                 out,
-                ", o AS (SELECT b.key, b.hash FROM {rows} JOIN bodies b ON b.tenant = v.tenant AND b.hash = v.hash), \
+                ", o AS (SELECT b.key, b.hash FROM {rows} JOIN bodies b ON b.tenant = v.tenant AND b.hash = v.hash \
+                 ORDER BY b.key FOR KEY SHARE OF b), \
                  b AS (INSERT INTO bodies ({columns}) SELECT {columns} FROM {rows} \
                  WHERE {moved} AND NOT EXISTS (SELECT FROM o WHERE o.hash = v.hash) RETURNING key, hash), \
                  k AS (SELECT key, hash FROM b UNION ALL SELECT key, hash FROM o)"

@@ -68,6 +68,10 @@ pub(crate) fn failure(error: tokio_postgres::Error) -> LedgerError {
     if is(&[SqlState::UNIQUE_VIOLATION]) {
         return LedgerError::Exists { what: "a row", id: text };
     }
+    // A message or an event stands for a body; it has none only where a purge took that from under it.
+    if is(&[SqlState::NOT_NULL_VIOLATION]) && reason.column() == Some("body") {
+        return LedgerError::Busy("a body was purged meanwhile".to_owned());
+    }
     if is(&[SqlState::DISK_FULL]) {
         return LedgerError::Full(text);
     }

@@ -14,13 +14,12 @@ use crate::sql::{Row, Sql, Value, values_of};
 pub(crate) async fn append(sql: &mut Sql<'_>, tenant: TenantId, new: NewEvent) -> Result<u64> {
     let tenant = tenant::ensure(sql, tenant).await?;
     let hash = body::hash(&new.payload);
-    let body = message::insert_body(tenant, hash, None, new.payload);
-    sql.execute(&body.text, &body.values).await?;
+    let body = message::store_body(sql, tenant, hash, new.payload).await?;
     let insert = "INSERT INTO events (tenant, platform, channel, external, time, body) \
-         VALUES ($1, $2, $3, $4, $5, (SELECT key FROM bodies WHERE tenant = $1 AND hash = $6)) \
+         VALUES ($1, $2, $3, $4, $5, $6) \
          ON CONFLICT (tenant, platform, channel, external) DO NOTHING RETURNING key";
     let (platform, channel, external) = (new.platform.as_str(), new.channel.as_str(), new.external.as_str());
-    let values = values_of![tenant, platform, channel, external, new.time, hash.as_slice()];
+    let values = values_of![tenant, platform, channel, external, new.time, body];
     let inserted = sql.one(insert, &values).await?.map(|mut row| row.count()).transpose()?;
     let number = match inserted {
         Some(number) => number,

@@ -86,6 +86,22 @@ pub(crate) fn insert_body(
     Statement::new(INSERT_BODY, values_of![tenant, hash.as_slice(), digest, body.len(), body])
 }
 
+/// The key of a body, which no purge takes before the transaction ends.
+pub(crate) async fn store_body(sql: &mut Sql<'_>, tenant: i64, hash: [u8; 16], body: Vec<u8>) -> Result<i64> {
+    let insert = insert_body(tenant, hash, None, body);
+    let hold = sql.either(
+        "SELECT key FROM bodies WHERE tenant = $1 AND hash = $2",
+        "SELECT key FROM bodies WHERE tenant = $1 AND hash = $2 FOR KEY SHARE",
+    );
+    loop {
+        sql.execute(&insert.text, &insert.values).await?;
+        // A purge may have taken the one that was there.
+        if let Some(mut row) = sql.one(hold, &values_of![tenant, hash.as_slice()]).await? {
+            return row.int();
+        }
+    }
+}
+
 const READ: &str = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \
      FROM messages m JOIN bodies b ON b.key = m.body \
      WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";

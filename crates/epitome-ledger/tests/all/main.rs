@@ -10,6 +10,7 @@ mod crash;
 mod faults;
 mod full;
 mod kept;
+mod meanwhile;
 mod model;
 mod nexus;
 mod recall;

@@ -1,0 +1,163 @@
+//! A purge while others write, on PostgreSQL: each is stopped where it hurts most, and what was acknowledged is there.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use epitome_ledger::Ledger;
+use epitome_ledger::model::{NewEvent, NewTurn, Purge, Session, Tombstone, Warrant};
+use tokio::task::JoinHandle;
+
+use crate::server::{binaries, psql};
+use crate::support::*;
+
+/// A transaction of somebody else that stays open.
+pub(crate) struct Held {
+    child: Child,
+    input: ChildStdin,
+}
+
+impl Held {
+    /// Begins it with these statements, and returns when they are done.
+    pub(crate) fn begin(address: &str, sql: &str) -> Self {
+        let mut child = Command::new(binaries().join("psql"))
+            .args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", address])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "BEGIN; {sql};\n\\echo held").unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        assert!(output.lines().any(|line| line.unwrap() == "held"), "{sql}");
+        Self { child, input }
+    }
+
+    /// Ends it by these statements.
+    pub(crate) fn end(mut self, sql: &str) {
+        writeln!(self.input, "{sql};").unwrap();
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success(), "{sql}");
+    }
+}
+
+/// Waits until so many wait for a lock, or the work is done.
+pub(crate) async fn stuck<T>(address: &str, count: usize, work: &JoinHandle<T>) {
+    let text = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while !work.is_finished() && psql(address, text).trim().parse::<usize>().unwrap() < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn purge(ledger: &Ledger, session: &Session) -> JoinHandle<Tombstone> {
+    let (ledger, what) = (ledger.clone(), Purge::Session(session.id));
+    let warrant = Warrant { actor: "owner".to_owned(), reason: "asked for".to_owned() };
+    tokio::spawn(async move { ledger.purge(ME, what, warrant).await.unwrap() })
+}
+
+/// Who uses a body that nobody else but a purged session has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Writer {
+    /// An append as one statement.
+    Landing,
+    /// An append that looks first, and says the same twice.
+    Looking,
+    Event,
+}
+
+impl Writer {
+    // What makes it wait when it has found the body and not written anything that uses it.
+    fn obstacle(self, session: &Session) -> String {
+        let uuid = session.id.to_string().replace('-', "");
+        match self {
+            Self::Event => "INSERT INTO events (tenant, platform, channel, external, time, body) \
+                 SELECT key, 'chat', 'c', '1', 0, 0 FROM tenants"
+                .to_owned(),
+            _ => format!(
+                "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, body, tokens, chain) \
+                 SELECT key, 0, tenant, 0, 0, 0, 0, 0, 0, '' FROM sessions WHERE id = '\\x{uuid}'"
+            ),
+        }
+    }
+
+    fn write(self, ledger: &Ledger, session: &Session) -> JoinHandle<()> {
+        let (ledger, session) = (ledger.clone(), session.clone());
+        let said = || NewTurn::of(vec![user("the same")]);
+        tokio::spawn(async move {
+            let at = expect(&session);
+            let written = match self {
+                Self::Landing => ledger.append(ME, at, vec![said()]).await.map(|_| ()),
+                Self::Looking => ledger.append(ME, at, vec![said(), said()]).await.map(|_| ()),
+                Self::Event => ledger.append_event(ME, event()).await.map(|_| ()),
+            };
+            written.unwrap();
+        })
+    }
+}
+
+fn event() -> NewEvent {
+    let (platform, channel, external) = ("chat".into(), "c".into(), "1".into());
+    let time = epitome_core::Time(5);
+    NewEvent { platform, channel, external, time, payload: user("the same").body, turns: Vec::new() }
+}
+
+async fn begin() -> (Place, Ledger, Session, Session) {
+    let place = Place::postgres();
+    let ledger = place.open().await;
+    let (doomed, kept) = (open_session(&ledger).await, open_session(&ledger).await);
+    add(&ledger, &doomed, NewTurn::of(vec![user("the same")])).await;
+    (place, ledger, doomed, kept)
+}
+
+async fn check(ledger: &Ledger, writer: Writer, kept: &Session) {
+    match writer {
+        Writer::Event => {
+            let events =
+                ledger.events(ME, Default::default(), epitome_ledger::Paging::first(9)).await.unwrap();
+            assert_eq!(events.items[0].payload, user("the same").body);
+        }
+        _ => {
+            let now = ledger.session(ME, kept.id).await.unwrap();
+            let read = ledger.messages(ME, now.head.unwrap(), 0..now.messages).await.unwrap();
+            assert!(!read.is_empty() && texts(&read).iter().all(|text| text == "the same"));
+        }
+    }
+    assert_eq!(ledger.doctor().await.unwrap().findings, [], "{writer:?}");
+}
+
+// The purge comes while the writer is under way.
+async fn purged_from_under(writer: Writer) {
+    let (place, ledger, doomed, kept) = begin().await;
+    let obstacle = Held::begin(&place.address, &writer.obstacle(&kept));
+    let written = writer.write(&ledger, &kept);
+    stuck(&place.address, 1, &written).await;
+    let purged = purge(&ledger, &doomed);
+    stuck(&place.address, 2, &purged).await;
+    obstacle.end("ROLLBACK");
+    written.await.unwrap();
+    assert_eq!(purged.await.unwrap().sessions, 1);
+    check(&ledger, writer, &kept).await;
+}
+
+// The writer comes while the purge is under way.
+async fn written_behind(writer: Writer) {
+    let (place, ledger, doomed, kept) = begin().await;
+    let obstacle = Held::begin(&place.address, "LOCK TABLE tombstones IN EXCLUSIVE MODE");
+    let purged = purge(&ledger, &doomed);
+    stuck(&place.address, 1, &purged).await;
+    let written = writer.write(&ledger, &kept);
+    stuck(&place.address, 2, &written).await;
+    obstacle.end("ROLLBACK");
+    written.await.unwrap();
+    assert_eq!(purged.await.unwrap().sessions, 1);
+    check(&ledger, writer, &kept).await;
+}
+
+#[test]
+fn a_purge_leaves_the_bodies_of_those_who_write_meanwhile() {
+    run(async {
+        for writer in [Writer::Landing, Writer::Looking, Writer::Event] {
+            purged_from_under(writer).await;
+            written_behind(writer).await;
+        }
+    });
+}
