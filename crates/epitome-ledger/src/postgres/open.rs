@@ -11,10 +11,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(4997705)";
 /// Checks the version of the schema, and brings it to the present one where that is allowed.
 pub(super) async fn migrate(lane: &mut Lane, access: Access) -> Result<()> {
     let known = migrations::POSTGRES.len() as i64;
-    let found = version(lane).await?;
-    if found > known {
-        return Err(LedgerError::NewerSchema { found, known });
-    }
+    let found = supported(lane, known).await?;
     if found == known {
         return Ok(());
     }
@@ -24,13 +21,19 @@ pub(super) async fn migrate(lane: &mut Lane, access: Access) -> Result<()> {
         )));
     }
     lane.script(LOCK).await?;
-    // Another process may have been faster.
-    let found = version(lane).await?;
+    // Another process may have been faster, and may know more.
+    let found = supported(lane, known).await?;
     lane.script("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)").await?;
     for migration in migrations::POSTGRES.iter().skip(usize::try_from(found).unwrap_or(0)) {
         lane.script(migration.sql).await?;
     }
     lane.script(&format!("DELETE FROM ledger_schema; INSERT INTO ledger_schema VALUES ({known})")).await
+}
+
+// The version that was found, where this program knows it.
+async fn supported(lane: &mut Lane, known: i64) -> Result<i64> {
+    let found = version(lane).await?;
+    if found > known { Err(LedgerError::NewerSchema { found, known }) } else { Ok(found) }
 }
 
 // An empty database has version zero.

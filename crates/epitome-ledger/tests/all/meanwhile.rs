@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use epitome_ledger::Ledger;
 use epitome_ledger::model::{NewEvent, NewTurn, Purge, Session, Tombstone, Warrant};
+use epitome_ledger::{Ledger, LedgerError, Options, Paging};
 use tokio::task::JoinHandle;
 
 use crate::server::{binaries, psql};
@@ -111,8 +111,7 @@ async fn begin() -> (Place, Ledger, Session, Session) {
 async fn check(ledger: &Ledger, writer: Writer, kept: &Session) {
     match writer {
         Writer::Event => {
-            let events =
-                ledger.events(ME, Default::default(), epitome_ledger::Paging::first(9)).await.unwrap();
+            let events = ledger.events(ME, Default::default(), Paging::first(9)).await.unwrap();
             assert_eq!(events.items[0].payload, user("the same").body);
         }
         _ => {
@@ -160,4 +159,20 @@ fn a_purge_leaves_the_bodies_of_those_who_write_meanwhile() {
             written_behind(writer).await;
         }
     });
+}
+
+#[test]
+fn an_older_program_that_waited_leaves_a_newer_schema_alone() {
+    let place = Place::postgres();
+    let newer = Held::begin(&place.address, "SELECT pg_advisory_xact_lock(4997705)");
+    run(async {
+        let address = place.address.clone();
+        let opened =
+            tokio::spawn(async move { Ledger::open(&address, Options::default()).await.map(|_| ()) });
+        stuck(&place.address, 1, &opened).await;
+        newer.end("CREATE TABLE ledger_schema (version BIGINT NOT NULL); INSERT INTO ledger_schema VALUES (99); COMMIT");
+        let refused = opened.await.unwrap();
+        assert!(matches!(refused, Err(LedgerError::NewerSchema { found: 99, .. })), "{refused:?}");
+    });
+    assert_eq!(psql(&place.address, "SELECT version FROM ledger_schema").trim(), "99");
 }
