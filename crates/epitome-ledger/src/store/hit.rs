@@ -4,7 +4,7 @@ use epitome_core::Time;
 
 use super::message::Unpacker;
 use super::{code, compact, entry, event};
-use crate::error::{LedgerError, Result};
+use crate::error::Result;
 use crate::model::{Found, Hit, SessionId, Snippet, TurnId};
 use crate::sql::{Row, Sql, Statement, values_of};
 use crate::words;
@@ -27,7 +27,7 @@ impl Candidate {
     }
 }
 
-/// The candidates of these keys, in their order; what was purged meanwhile is left out.
+/// The candidates of these keys, in their order; what is not there any more is left out.
 pub(crate) async fn load(sql: &mut Sql<'_>, keys: &[i64]) -> Result<Vec<Candidate>> {
     let text = "SELECT e.key, e.kind, e.session, e.place, COALESCE(s.tenant, v.tenant), s.id, t.id, m.role, COALESCE(r.time, t.time), \
          b.size, b.pack, b.place, b.bytes FROM entries e \
@@ -67,7 +67,7 @@ async fn candidate(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> 
             let found = Found::Event { number: place, platform: event.platform, channel: event.channel };
             (found, Some(event.time.0), words::text_of(&event.payload))
         }
-        _ => return Err(LedgerError::damaged(format!("entry {key} of the index points at nothing"))),
+        _ => return Ok(None),
     };
     Ok(Some(Candidate { key, tenant, session, place, found, text, time: Time(time.unwrap_or_default()) }))
 }

@@ -64,20 +64,39 @@ pub(crate) async fn all(sql: &mut Sql<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Indexes everything that waits of the sessions of a tenant that were purged, waiting for whoever is about to do so.
+pub(crate) async fn of_purged(sql: &mut Sql<'_>, tenant: i64) -> Result<()> {
+    if sql.either(true, false) {
+        return all(sql).await;
+    }
+    let text = "SELECT e.key FROM entries e JOIN sessions s ON s.key = e.session \
+         WHERE e.terms IS NULL AND s.tenant = $1 AND s.purged IS NOT NULL ORDER BY e.key LIMIT $2 FOR UPDATE OF e";
+    while these(sql, text, &values_of![tenant, STEP]).await? > 0 {}
+    Ok(())
+}
+
 // Keys of PostgreSQL do not come in the order of commits, so that each entry says itself whether it is indexed.
 async fn some(sql: &mut Sql<'_>) -> Result<usize> {
     let text = sql.either(
         "SELECT key FROM entries WHERE key > (SELECT indexed FROM progress) ORDER BY key LIMIT $1",
         "SELECT key FROM entries WHERE terms IS NULL ORDER BY key LIMIT $1 FOR UPDATE SKIP LOCKED",
     );
-    let keys = keys(sql, text, &values_of![STEP]).await?;
+    these(sql, text, &values_of![STEP]).await
+}
+
+async fn these(sql: &mut Sql<'_>, text: &str, values: &[Value]) -> Result<usize> {
+    let keys = keys(sql, text, values).await?;
     let candidates = hit::load(sql, &keys).await?;
-    let waiting = read(sql, candidates).await?;
+    let mut waiting = read(sql, candidates).await?;
+    // What points at nothing has no terms, so that nothing waits behind it. The doctor names it.
+    let found: BTreeSet<i64> = waiting.iter().map(|entry| entry.key).collect();
+    let lost = keys.iter().filter(|key| !found.contains(key));
+    waiting.extend(lost.map(|key| Waiting { key: *key, terms: BTreeSet::new() }));
     write(sql, &waiting).await?;
-    if let Some(last) = waiting.last().filter(|_| sql.either(true, false)) {
-        sql.execute("UPDATE progress SET indexed = $1", &values_of![last.key]).await?;
+    if let Some(last) = keys.last().filter(|_| sql.either(true, false)) {
+        sql.execute("UPDATE progress SET indexed = $1", &values_of![*last]).await?;
     }
-    Ok(waiting.len())
+    Ok(keys.len())
 }
 
 /// Indexes an event anew, because the sessions that it led to are not the same any more.

@@ -21,7 +21,6 @@ pub(crate) async fn run(
         // One purge at a time, and none while bodies are packed: each would miss what the other frees.
         sql.query("SELECT 1 FROM progress FOR UPDATE", &[]).await?;
     }
-    super::index::all(sql).await?;
     if sql.either(true, false) {
         // What is deleted is overwritten, not only forgotten.
         sql.query("PRAGMA secure_delete = ON", &[]).await?;
@@ -45,6 +44,8 @@ pub(crate) async fn run(
         bytes: 0,
         time: now,
     };
+    // Nobody appends to them any more, and what was appended is found by its terms.
+    super::index::of_purged(sql, tenant).await?;
     events(sql, tenant, purge, &mut gone).await?;
     // What earlier purges kept for forks may go with the last of them.
     let text = sql.either(

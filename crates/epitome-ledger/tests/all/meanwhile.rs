@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use epitome_ledger::model::{NewEvent, NewTurn, Purge, Session, Tombstone, Warrant};
+use epitome_ledger::model::{NewEvent, NewTurn, Purge, Scope, Search, Session, Tombstone, Warrant};
 use epitome_ledger::{Ledger, LedgerError, Options, Paging};
 use tokio::task::JoinHandle;
 
@@ -157,6 +157,52 @@ fn a_purge_leaves_the_bodies_of_those_who_write_meanwhile() {
         for writer in [Writer::Landing, Writer::Looking, Writer::Event] {
             purged_from_under(writer).await;
             written_behind(writer).await;
+        }
+    });
+}
+
+#[test]
+fn a_purge_waits_for_whoever_indexes_what_it_takes() {
+    run(async {
+        let (place, ledger, doomed, _) = begin().await;
+        let indexer = Held::begin(&place.address, "SELECT key FROM entries WHERE terms IS NULL FOR UPDATE");
+        let purged = purge(&ledger, &doomed);
+        stuck(&place.address, 1, &purged).await;
+        indexer.end("COMMIT");
+        assert_eq!(purged.await.unwrap().messages, 1);
+        assert_eq!(psql(&place.address, "SELECT count(*) FROM entries").trim(), "0");
+    });
+}
+
+#[test]
+fn a_purge_takes_what_was_appended_while_it_waited() {
+    run(async {
+        let (place, ledger, doomed, _) = begin().await;
+        let now = ledger.session(ME, doomed.id).await.unwrap();
+        let other = Held::begin(&place.address, "SELECT key FROM sessions FOR UPDATE");
+        let appended = Writer::Landing.write(&ledger, &now);
+        stuck(&place.address, 1, &appended).await;
+        let purged = purge(&ledger, &doomed);
+        stuck(&place.address, 2, &purged).await;
+        other.end("COMMIT");
+        appended.await.unwrap();
+        assert_eq!(purged.await.unwrap().messages, 2);
+        assert_eq!(psql(&place.address, "SELECT count(*) FROM entries").trim(), "0");
+    });
+}
+
+#[test]
+fn an_entry_that_points_at_nothing_neither_fails_a_search_nor_holds_up_the_index() {
+    run(async {
+        let (place, ledger, _, kept) = begin().await;
+        psql(&place.address, "DELETE FROM messages");
+        add(&ledger, &kept, NewTurn::of(vec![user("the other")])).await;
+        let search = || Search { query: "the".to_owned(), scope: Scope::Tenant, ..Search::default() };
+        for _ in 0..2 {
+            let found = ledger.search(ME, search(), Paging::first(9)).await.unwrap();
+            assert_eq!(found.items.len(), 1);
+            ledger.pack().await.unwrap();
+            assert_eq!(psql(&place.address, "SELECT count(*) FROM entries WHERE terms IS NULL").trim(), "0");
         }
     });
 }
