@@ -222,7 +222,7 @@ const NO_SECRETS: &[&str] = &[
     "password=os.environ[\"X\"]",
     "password: process.env.PASSWORD",
     "pwd=/home/ann",
-    "\"pwd\": \"/work/x\"",
+    "\"pwd\": \"/srv/x\"",
     "PWD=/home/ann",
     "pass: \"warning\"",
     "first_pass = \"initial\"",
