@@ -70,6 +70,12 @@ pub enum LedgerError {
         /// What its head is.
         found: Option<TurnId>,
     },
+    /// Somebody else recorded more of a conversation since it was looked for.
+    #[error("somebody else recorded {messages} messages of this conversation meanwhile")]
+    Overtaken {
+        /// How many of its messages are recorded now.
+        messages: u64,
+    },
     /// The turn has its reply, or takes none.
     #[error("turn {turn} takes no reply: {why}")]
     NoReplyDue {

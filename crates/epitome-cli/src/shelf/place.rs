@@ -105,7 +105,9 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         }
         LedgerError::Full(_) => "make room on the disk, then try again; nothing was half-written",
         LedgerError::Unavailable(_) => "check that the server runs and that --db names it rightly",
-        LedgerError::Busy(_) | LedgerError::HeadMoved { .. } => "another process writes to it; try again",
+        LedgerError::Busy(_) | LedgerError::HeadMoved { .. } | LedgerError::Overtaken { .. } => {
+            "another process writes to it; try again"
+        }
         LedgerError::NotFound { .. } => "epitome sessions lists what there is",
         LedgerError::BadRequest(what) if what.contains("cursor") => {
             "--after takes what the page before printed behind \"more:\""

@@ -1,6 +1,7 @@
 //! The ledger as its users see it: every method is one unit of work on the one database or the other.
 
 mod around;
+mod begin;
 mod run;
 mod upkeep;
 
@@ -81,31 +82,6 @@ impl Ledger {
     pub async fn fork(&self, tenant: TenantId, at: TurnId, new: NewSession) -> Result<Session> {
         let standing = self.write(work!(sql => fork::at(sql, tenant, at, new).await)).await?;
         Ok(self.opened(tenant, standing))
-    }
-
-    /// Opens a session, on a turn of another one or on nothing, and appends its first turns, all in one transaction.
-    pub async fn begin(
-        &self,
-        tenant: TenantId,
-        at: Option<TurnId>,
-        new: NewSession,
-        turns: Vec<NewTurn>,
-    ) -> Result<Receipt> {
-        let turns: Vec<PreparedTurn> = turns.into_iter().map(PreparedTurn::from).collect();
-        let entries = turns.iter().map(PreparedTurn::messages).sum();
-        let known = self.record(
-            Need::Order,
-            entries,
-            work!(sql => {
-                let standing = match at {
-                    Some(turn) => fork::at(sql, tenant, turn, new).await?,
-                    None => session::create(sql, tenant, new).await?,
-                };
-                let expect = Expect { session: standing.session.id, head: standing.session.head, fence: None };
-                append::turns(sql, tenant, expect, turns).await
-            }),
-        );
-        Ok(self.remember(tenant, known.await?))
     }
 
     /// A session as it stands.

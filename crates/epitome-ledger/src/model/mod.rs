@@ -21,7 +21,7 @@ pub use id::{SessionId, TenantId, TurnId};
 pub use lease::Lease;
 pub use message::{NewMessage, Notation, Recalled, Record, StoredMessage};
 pub use note::{NewNote, Note, NoteKind};
-pub use prefix::{KnownPrefix, PrefixPlace};
+pub use prefix::{KnownPrefix, Opening, PrefixPlace};
 pub use purge::{Purge, Tombstone, Warrant};
 pub use search::{Found, Hit, Order, Scope, Search, Snippet};
 pub use session::{NewSession, Origin, Session, SessionFilter};

@@ -1,6 +1,9 @@
 //! Where the beginning of a conversation is known from.
 
+use super::chain::ChainHash;
 use super::id::{SessionId, TurnId};
+use super::session::NewSession;
+use super::turn::NewTurn;
 
 /// The longest beginning of a conversation that a tenant has recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,4 +25,19 @@ pub struct PrefixPlace {
     pub ends_turn: bool,
     /// Whether the session stands right behind it.
     pub at_head: bool,
+}
+
+/// A session to be opened for a conversation that was looked for and not found, or found in part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opening {
+    /// The turn of another session that it goes on from.
+    pub at: Option<TurnId>,
+    /// The session.
+    pub session: NewSession,
+    /// Its first turns.
+    pub turns: Vec<NewTurn>,
+    /// The chain hashes of all messages of the conversation, as far as the writer has them.
+    pub chains: Vec<ChainHash>,
+    /// What was recorded of them when the writer looked.
+    pub known: Option<KnownPrefix>,
 }

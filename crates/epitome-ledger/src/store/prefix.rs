@@ -3,8 +3,9 @@
 //! If a message is recorded, so is everything before it. So the end of the known part is found by probing, a few places at
 //! a time: near the end first, because mostly a request repeats what is known and adds a message or two.
 
-use crate::error::Result;
-use crate::model::{ChainHash, KnownPrefix, PrefixPlace, SessionId, TurnId};
+use super::tenant;
+use crate::error::{LedgerError, Result};
+use crate::model::{ChainHash, KnownPrefix, PrefixPlace, SessionId, TenantId, TurnId};
 use crate::sql::{Sql, Statement, values_of};
 
 /// Places that are tried at once.
@@ -34,6 +35,40 @@ pub(crate) async fn find(
     }
     let Some(chain) = known.checked_sub(1).and_then(|last| chains.get(last)) else { return Ok(None) };
     Ok(Some(KnownPrefix { messages: known as u64, places: places(sql, tenant, chain).await? }))
+}
+
+/// Refuses to open a session for a conversation of which more is recorded than its writer knew, and keeps others from opening
+/// one for it until the transaction ends.
+pub(crate) async fn claim(
+    sql: &mut Sql<'_>,
+    tenant: TenantId,
+    chains: &[ChainHash],
+    known: Option<&KnownPrefix>,
+) -> Result<()> {
+    let Some(first) = chains.first() else { return Ok(()) };
+    if sql.either(false, true) {
+        // Until the transaction ends and no longer, so that poolers do no harm. A SQLite file has one writer anyway.
+        let lock = "SELECT 1 FROM pg_advisory_xact_lock($1)";
+        sql.query(lock, &values_of![lock_of(tenant, first)]).await?;
+    }
+    let tenant = tenant::known_to_writer(sql, tenant).await?;
+    let Some(now) = find(sql, tenant, chains).await? else { return Ok(()) };
+    let (messages, places) = known.map_or((0, &[][..]), |known| (known.messages, &known.places));
+    // Where all of it was known, it may have been recorded once more.
+    let is_whole = now.messages == chains.len() as u64;
+    let is_new = |place: &PrefixPlace| places.iter().all(|old| old.session != place.session);
+    if now.messages > messages || is_whole && now.places.iter().any(is_new) {
+        return Err(LedgerError::Overtaken { messages: now.messages });
+    }
+    Ok(())
+}
+
+// Conversations that open alike wait for each other, those of other tenants hardly ever.
+fn lock_of(tenant: TenantId, first: &ChainHash) -> i64 {
+    let mut bytes = [0; 8];
+    let mixed = first.as_bytes().iter().zip(tenant.as_uuid().as_bytes()).map(|(one, other)| one ^ other);
+    bytes.iter_mut().zip(mixed).for_each(|(byte, mixed)| *byte = mixed);
+    i64::from_le_bytes(bytes)
 }
 
 fn near_the_end(length: usize) -> Vec<usize> {

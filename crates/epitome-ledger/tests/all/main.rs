@@ -13,6 +13,7 @@ mod kept;
 mod meanwhile;
 mod model;
 mod nexus;
+mod once;
 mod recall;
 mod search;
 mod seed_views;

@@ -1,7 +1,7 @@
 //! Recording a path: finding how much of it is known and where it goes on, then writing the rest.
 
 use epitome_ledger::model::{
-    ChainHash, Expect, KnownPrefix, NewSession, Receipt, Session, Turn, TurnId, TurnKind,
+    ChainHash, Expect, KnownPrefix, NewSession, Opening, Receipt, Session, Turn, TurnId, TurnKind,
 };
 use epitome_ledger::{LedgerError, Result};
 
@@ -9,7 +9,7 @@ use super::super::Shelf;
 use super::paths::{Material, PathThrough, Ready};
 use super::steps::Rest;
 
-/// How often a path is tried again when somebody else was faster.
+/// How often a path is tried again when somebody else was faster, beside once for each of its messages.
 const TRIES: usize = 5;
 
 /// What became of a path.
@@ -51,11 +51,15 @@ pub(super) async fn record(
     path: &PathThrough,
 ) -> anyhow::Result<Recorded> {
     let mut tries = 0;
+    // Whoever was faster has recorded a message of it, or something that opens alike.
+    let most = TRIES + path.messages.len();
     loop {
         let recorder = Recorder::new(shelf, material, path);
         match recorder.run().await {
             // Another process imports the same; what it has written is found when we look again.
-            Err(LedgerError::HeadMoved { .. } | LedgerError::Exists { .. }) if tries < TRIES => tries += 1,
+            Err(
+                LedgerError::HeadMoved { .. } | LedgerError::Exists { .. } | LedgerError::Overtaken { .. },
+            ) if tries < most => tries += 1,
             recorded => return Ok(recorded?),
         }
     }
@@ -94,22 +98,22 @@ impl<'a> Recorder<'a> {
             Some(name) => ledger.find_session(*tenant, &self.material.agent, name).await?,
             None => None,
         };
-        let is_named = named.is_none() && self.path.external.is_some();
-        match self.start(named).await? {
+        let is_new_name = named.is_none() && self.path.external.is_some();
+        if let Some(session) = named.filter(|session| self.holds(session)) {
+            return self.grow(&session).await;
+        }
+        let known = ledger.find_prefix(*tenant, self.chains.clone()).await?;
+        match self.start(known.clone(), is_new_name).await? {
             Start::Known => Ok(Recorded::NOTHING),
             Start::At(session) => self.grow(&session).await,
-            Start::Behind(turn, messages) => self.begin(Some(turn), messages, is_named).await,
-            Start::Anew => self.begin(None, 0, is_named).await,
+            Start::Behind(turn, messages) => self.begin(Some((turn, messages)), known, is_new_name).await,
+            Start::Anew => self.begin(None, known, is_new_name).await,
         }
     }
 
-    async fn start(&self, named: Option<Session>) -> Result<Start> {
+    async fn start(&self, known: Option<KnownPrefix>, is_new_name: bool) -> Result<Start> {
         let Shelf { ledger, tenant, .. } = self.shelf;
-        let is_new_name = named.is_none() && self.path.external.is_some();
-        if let Some(session) = named.filter(|session| self.holds(session)) {
-            return Ok(Start::At(Box::new(session)));
-        }
-        let Some(known) = self.known(&self.chains).await? else { return Ok(Start::Anew) };
+        let Some(known) = self.in_notation(known).await? else { return Ok(Start::Anew) };
         if !is_new_name {
             if known.messages == self.chains.len() as u64 && !self.lacks_compaction(&known).await? {
                 return Ok(Start::Known);
@@ -125,11 +129,11 @@ impl<'a> Recorder<'a> {
         self.fork_point(known).await
     }
 
-    // The longest beginning that is recorded in the same notation: what another tool wrote of the same conversation is another
-    // file, and must come back as such.
-    async fn known(&self, chains: &[ChainHash]) -> Result<Option<KnownPrefix>> {
+    // Where it is recorded in the same notation: what another tool wrote of the same conversation is another file, and must
+    // come back as such.
+    async fn in_notation(&self, known: Option<KnownPrefix>) -> Result<Option<KnownPrefix>> {
         let Shelf { ledger, tenant, .. } = self.shelf;
-        let Some(mut known) = ledger.find_prefix(*tenant, chains.to_vec()).await? else { return Ok(None) };
+        let Some(mut known) = known else { return Ok(None) };
         let last = known.messages.saturating_sub(1);
         for place in std::mem::take(&mut known.places) {
             let found = ledger.messages(*tenant, place.turn, last..known.messages).await?;
@@ -182,7 +186,8 @@ impl<'a> Recorder<'a> {
             let Some(place) = known.places.first() else { return Ok(Start::Anew) };
             let first = ledger.turn(*tenant, place.turn).await?.first;
             let before = self.chains.get(..usize::try_from(first).unwrap_or(0)).unwrap_or_default();
-            known = match self.known(before).await? {
+            let before = ledger.find_prefix(*tenant, before.to_vec()).await?;
+            known = match self.in_notation(before).await? {
                 Some(known) => known,
                 None => return Ok(Start::Anew),
             };
@@ -202,15 +207,23 @@ impl<'a> Recorder<'a> {
     }
 
     // A session without a name is only found by what is said in it, so that it comes with its first turns or not at all.
-    async fn begin(&self, at: Option<TurnId>, messages: usize, is_named: bool) -> Result<Recorded> {
+    // Two who import the same at once must not both open one.
+    async fn begin(
+        &self,
+        at: Option<(TurnId, usize)>,
+        known: Option<KnownPrefix>,
+        is_named: bool,
+    ) -> Result<Recorded> {
+        let (at, messages) = at.map_or((None, 0), |(turn, messages)| (Some(turn), messages));
         let mut recorded = Recorded::NOTHING;
         recorded.outcome = if at.is_some() { Outcome::Forked } else { Outcome::New };
         let mut rest = Rest::new(self.material, self.path, messages).framed();
         let turns = if rest.compaction_due().is_some() { Vec::new() } else { rest.turns() };
-        let new = self.new_session(is_named);
-        let session = new.id;
-        let receipt = self.shelf.ledger.begin(self.shelf.tenant, at, new, turns).await?;
-        let mut expect = Expect { session, head: receipt.head, fence: None };
+        let session = self.new_session(is_named);
+        let id = session.id;
+        let opening = Opening { at, session, turns, chains: self.chains.clone(), known };
+        let receipt = self.shelf.ledger.begin_once(self.shelf.tenant, opening).await?;
+        let mut expect = Expect { session: id, head: receipt.head, fence: None };
         self.compact(&rest, &mut expect, &mut recorded).await?;
         self.write(&mut rest, &mut expect, &mut recorded).await?;
         Ok(recorded.with(self, messages..rest.at()))

@@ -1,11 +1,17 @@
 //! Importing: every format, again, grown, edited, branched, damaged.
 
 use std::fs;
+use std::process::Stdio;
 
 use super::{Desk, figures, on_both};
-use crate::run::fixtures;
+use crate::run::{command, fixtures};
 
-on_both!(every_format_is_imported_once, an_edited_file_becomes_a_fork, tenants_and_agents_are_kept_apart);
+on_both!(
+    every_format_is_imported_once,
+    an_edited_file_becomes_a_fork,
+    tenants_and_agents_are_kept_apart,
+    imports_at_the_same_time_record_a_session_once,
+);
 
 /// The fixtures: sessions, of which forked, messages, compactions.
 const FIXTURES: &[(&str, u64, u64, u64, u64)] = &[
@@ -135,4 +141,31 @@ fn tenants_and_agents_are_kept_apart(desk: &Desk) {
     let theirs = desk.run(&["sessions", "--json", "--tenant", "acme", "--agent", "bot"]).json_lines();
     assert_eq!(theirs.len(), 1);
     assert_eq!(desk.run(&["sessions", "--json", "--agent", "bot"]).json_lines().len(), 0);
+}
+
+/// Runs the same import in several processes at once; all must go well.
+fn at_once(desk: &Desk, path: &str) {
+    let start =
+        || command(&["import", "--json", path, "--db", desk.address()]).stdout(Stdio::piped()).spawn();
+    let started: Vec<_> = (0..8).map(|_| start().unwrap()).collect();
+    for child in started {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+}
+
+// The files name no session, so that it is known by what is said in it.
+fn imports_at_the_same_time_record_a_session_once(desk: &Desk) {
+    let whole = fs::read_to_string(fixtures().join("messages.jsonl")).unwrap();
+    let path = desk.folder.path().join("session.jsonl");
+    fs::write(&path, &whole).unwrap();
+    let path = path.to_str().unwrap();
+    at_once(desk, path);
+    assert_eq!(desk.sessions().len(), 1);
+    // A branch of it is recorded once, too.
+    let mut lines: Vec<&str> = whole.lines().collect();
+    *lines.last_mut().unwrap() = r#"{"role":"assistant","content":"or in another way"}"#;
+    fs::write(path, lines.join("\n")).unwrap();
+    at_once(desk, path);
+    assert_eq!(desk.sessions().len(), 2);
+    desk.is_sound();
 }
