@@ -18,6 +18,7 @@ pub mod events;
 pub mod fidelity;
 mod hash;
 pub mod items;
+pub mod knowledge;
 pub mod loss;
 mod message;
 pub mod models;

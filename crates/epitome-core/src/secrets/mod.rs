@@ -119,6 +119,24 @@ pub fn masked(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// This part of a text, with a marker in the place of each of the secrets that were found in the whole.
+pub(crate) fn masked_within(text: &str, found: &[Found], span: Range<usize>) -> String {
+    let part = text.get(span.clone()).unwrap_or_default();
+    let inside = found.iter().filter(|found| found.span.start < span.end && found.span.end > span.start);
+    let inside: Vec<Found> = inside
+        .map(|Found { span: secret, kind }| {
+            let secret = secret.start.max(span.start) - span.start..secret.end.min(span.end) - span.start;
+            Found { span: secret, kind: *kind }
+        })
+        .collect();
+    // What the whole hid may stand alone in a part of it.
+    let written = write(part, &inside);
+    match masked(&written) {
+        Cow::Borrowed(_) => written,
+        Cow::Owned(masked) => masked,
+    }
+}
+
 fn search(text: &str) -> Vec<Found> {
     let text = Text { bytes: text.as_bytes(), markers: Markers::of(text) };
     let mut found = Vec::new();

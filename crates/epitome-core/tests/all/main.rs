@@ -27,6 +27,8 @@ mod friday;
 mod friday_tiers;
 mod friday_topics;
 mod items;
+mod knowledge;
+mod knowledge_changes;
 mod log;
 mod loss;
 mod mend;
