@@ -16,6 +16,7 @@ pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
         agent: arguments.agent.clone(),
         label: arguments.label.clone(),
         platform: arguments.platform.clone(),
+        ..SessionFilter::default()
     };
     let page = shelf.wait(shelf.ledger.sessions(shelf.tenant, filter, paging(&arguments.paged)))?;
     let mut out = anstream::stdout().lock();

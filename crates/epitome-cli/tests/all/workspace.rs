@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-core", &[]),
     ("epitome-wire", &["epitome-core"]),
     ("epitome-ledger", &["epitome-core"]),
+    ("epitome", &["epitome-core", "epitome-ledger", "epitome-wire"]),
     ("epitome-cli", &["epitome-core", "epitome-ledger", "epitome-wire"]),
 ];
 

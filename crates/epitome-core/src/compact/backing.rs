@@ -7,15 +7,7 @@ use crate::units::Chars;
 
 /// What is shown of a path of this many messages now: the compaction in force and everything after it.
 pub(super) fn current(previous: Option<&Compaction>, path: usize) -> Compaction {
-    let Some(previous) = previous else { return Compaction::verbatim(path) };
-    let mut current = previous.clone();
-    let covered = current.covered();
-    match current.segments.last_mut() {
-        _ if covered >= path => {}
-        Some(Segment::Verbatim { range }) => range.end = path,
-        _ => current.segments.push(Segment::Verbatim { range: covered..path }),
-    }
-    current
+    previous.map_or_else(|| Compaction::verbatim(path), |previous| previous.clone().reaching(path))
 }
 
 /// Tells every summary of a plan what earlier summaries it replaces. One that would replace itself stays as it is:

@@ -99,6 +99,18 @@ impl Compaction {
         }
     }
 
+    /// The same for a path that has grown to so many messages: those behind it are shown as they are.
+    #[must_use]
+    pub fn reaching(mut self, messages: usize) -> Self {
+        let covered = self.covered();
+        match self.segments.last_mut() {
+            _ if covered >= messages => {}
+            Some(Segment::Verbatim { range }) => range.end = messages,
+            _ => self.segments.push(Segment::Verbatim { range: covered..messages }),
+        }
+        self
+    }
+
     /// The compaction that shows `range` as it was again and everything else as this one does.
     ///
     /// A summary that reaches beyond `range` is of no use for a part of its messages, so all its messages are shown;

@@ -151,7 +151,7 @@ pub fn apply(plan: &Plan, path: &[Entry], messages: &[Message], warn_tokens: Tok
 }
 
 /// A message with some of its blocks changed.
-pub(crate) fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
+pub fn edited(message: &Message, edits: Vec<(usize, BlockEdit)>) -> Message {
     let mut edits = edits.into_iter().peekable();
     let blocks = message.blocks.iter().enumerate().filter_map(|(at, block)| {
         match edits.next_if(|(changed, _)| *changed == at).map(|(_, edit)| edit) {

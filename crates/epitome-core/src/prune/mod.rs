@@ -22,10 +22,11 @@ mod settings;
 
 pub use count::Count;
 pub(crate) use count::PathSizes;
+pub(crate) use edits::edit;
+pub use edits::edited;
 pub use edits::{
     BlockEdit, CACHE_CONTROL, Change, Fate, THINKING_REMOVED, apply, edits, fates, moved_breakpoint, text_of,
 };
-pub(crate) use edits::{edit, edited};
 pub(crate) use error_tail::telling_line;
 pub use error_tail::{LONGEST_ERROR_TAIL, Outcome};
 pub use facts::{TextFacts, read_text};

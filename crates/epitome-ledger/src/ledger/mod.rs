@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::error::{LedgerError, Result};
 use crate::model::{
-    CompactionRecord, Expect, NewCompaction, NewReply, NewSession, NewTurn, Receipt, RecordedView, Session,
-    SessionFilter, SessionId, StoredMessage, TenantId, Turn, TurnId, Until,
+    CompactionRecord, Expect, NewCompaction, NewReply, NewSession, NewTurn, Receipt, RecordedView, Resumed,
+    Session, SessionFilter, SessionId, StoredMessage, TenantId, Turn, TurnId, Until,
 };
 use crate::options::Options;
 use crate::page::{Page, Paging};
@@ -191,6 +191,22 @@ impl Ledger {
         .await
     }
 
+    /// The turns of these numbers on the path to a turn, oldest first.
+    pub async fn turns(
+        &self,
+        tenant: TenantId,
+        to: TurnId,
+        numbers: std::ops::Range<u64>,
+    ) -> Result<Vec<Turn>> {
+        self.read(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            let located = turn::by_id(sql, tenant, to).await?;
+            let path = located.path(sql, located.turn.end).await?;
+            turn::read(sql, &path, numbers.start, numbers.end.min(located.turn.number + 1)).await
+        }))
+        .await
+    }
+
     /// All turns on the path to a turn, compactions included, oldest first.
     pub async fn history(&self, tenant: TenantId, to: TurnId, paging: Paging) -> Result<Page<Turn>> {
         self.read(work!(sql => {
@@ -234,6 +250,15 @@ impl Ledger {
         self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             view::current(sql, tenant, session).await
+        }))
+        .await
+    }
+
+    /// A session as it stands and what the model sees at its head, all of one moment.
+    pub async fn resume(&self, tenant: TenantId, session: SessionId) -> Result<Resumed> {
+        self.snapshot(work!(sql => {
+            let tenant = tenant::known(sql, tenant).await?;
+            view::resumed(sql, tenant, session).await
         }))
         .await
     }

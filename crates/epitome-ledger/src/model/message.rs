@@ -1,6 +1,6 @@
 //! Messages as they are handed in, and as they come back.
 
-use epitome_core::{ContentHash, RecallId, Role, Tokens};
+use epitome_core::{ContentHash, RecallId, Role, Time, Tokens};
 
 use super::chain::ChainHash;
 use super::id::SessionId;
@@ -71,6 +71,8 @@ pub struct StoredMessage {
     pub chain: ChainHash,
     /// Its size as counted when it was recorded.
     pub tokens: Tokens,
+    /// When its record was made: the turn of what went in, the reply of what came out.
+    pub time: Time,
 }
 
 /// A message that holds the text of a recall id.

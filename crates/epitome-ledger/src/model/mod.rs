@@ -29,4 +29,4 @@ pub use turn::{
     CompactionRecord, Completeness, Expect, NewCompaction, NewReply, NewTurn, Receipt, ReplyRecord, Turn,
     TurnKind,
 };
-pub use view::{RecordedView, Until};
+pub use view::{RecordedView, Resumed, Until};

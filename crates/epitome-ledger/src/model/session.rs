@@ -101,4 +101,6 @@ pub struct SessionFilter {
     pub label: Option<String>,
     /// Only of this platform.
     pub platform: Option<String>,
+    /// Only of this channel.
+    pub channel: Option<String>,
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use epitome_core::{ContentHash, Tokens};
+use epitome_core::{ContentHash, Time, Tokens};
 
 use super::path::Path;
 use super::{code, entry, pack, recall, session};
@@ -102,8 +102,10 @@ pub(crate) async fn store_body(sql: &mut Sql<'_>, tenant: i64, hash: [u8; 16], b
     }
 }
 
-const READ: &str = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, b.size, b.pack, b.place, b.bytes \
-     FROM messages m JOIN bodies b ON b.key = m.body \
+const READ: &str = "SELECT m.ordinal, m.turn, m.role, m.record, m.notation, m.chain, m.tokens, \
+     CASE WHEN m.record = 0 THEN t.time ELSE r.time END, b.size, b.pack, b.place, b.bytes \
+     FROM messages m JOIN bodies b ON b.key = m.body JOIN turns t ON t.session = m.session AND t.number = m.turn \
+     LEFT JOIN replies r ON r.session = m.session AND r.turn = m.turn \
      WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
 
 /// A message that a session appended itself.
@@ -145,6 +147,7 @@ async fn message(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> Re
         notation: Notation(u8::try_from(row.int()?).unwrap_or_default()),
         chain: session::chain(&row.blob()?)?,
         tokens: Tokens(row.count()?),
+        time: Time(row.int()?),
         body: unpacker.next(sql, &mut row).await?,
     })
 }

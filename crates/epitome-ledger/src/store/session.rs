@@ -250,10 +250,11 @@ pub(crate) async fn list(
         "s.tenant = $1 AND s.key < $2 AND (CAST($3 AS TEXT) IS NULL OR s.agent = $3) \
          AND (CAST($4 AS TEXT) IS NULL OR s.platform = $4) \
          AND (CAST($5 AS TEXT) IS NULL OR lower(s.label) LIKE lower(CAST($5 AS TEXT)) ESCAPE '!') \
-         ORDER BY s.key DESC LIMIT $6"
+         AND (CAST($6 AS TEXT) IS NULL OR s.channel = $6) ORDER BY s.key DESC LIMIT $7"
     );
     let label = filter.label.map(|label| format!("%{}%", escaped(&label)));
-    let values = values_of![tenant, before, filter.agent, filter.platform, label, paging.limit + 1];
+    let SessionFilter { agent, platform, channel, .. } = filter;
+    let values = values_of![tenant, before, agent, platform, label, channel, paging.limit + 1];
     let rows = sql.query(text, &values).await?;
     let standings = rows.into_iter().map(Standing::read).collect::<Result<Vec<_>>>()?;
     Ok(Page::of(standings, paging.limit, |standing| Cursor::of(standing.key))

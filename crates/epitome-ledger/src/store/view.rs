@@ -7,7 +7,7 @@ use epitome_core::compact::{Compaction, Segment};
 use super::path::Path;
 use super::{compact, message, session, turn};
 use crate::error::Result;
-use crate::model::{RecordedView, SessionId, TurnId, Until};
+use crate::model::{RecordedView, Resumed, SessionId, TurnId, TurnKind, Until};
 use crate::sql::Sql;
 
 /// What the model saw at a turn, or sees behind it.
@@ -28,6 +28,22 @@ pub(crate) async fn current(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Re
     read(sql, &path, standing.nearest, standing.session.messages).await
 }
 
+/// A session and what the model sees at its head.
+pub(crate) async fn resumed(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Result<Resumed> {
+    let standing = session::by_id(sql, tenant, id).await?;
+    let path = Path::to(sql, standing.end()).await?;
+    let view = read(sql, &path, standing.nearest, standing.session.messages).await?;
+    let own = standing.session.turns.checked_sub(1).filter(|number| *number >= standing.first_turn);
+    let waits = match own {
+        Some(number) => {
+            let head = turn::by_number(sql, standing.key, number).await?;
+            head.kind == TurnKind::Call && head.reply.is_none()
+        }
+        None => false,
+    };
+    Ok(Resumed { session: standing.session, view, waits })
+}
+
 async fn read(sql: &mut Sql<'_>, path: &Path, nearest: Option<u64>, length: u64) -> Result<RecordedView> {
     let compaction = match nearest {
         Some(nearest) => {
@@ -37,7 +53,7 @@ async fn read(sql: &mut Sql<'_>, path: &Path, nearest: Option<u64>, length: u64)
         None => None,
     };
     let messages = message::read(sql, path, &shown(compaction.as_ref(), length)).await?;
-    Ok(RecordedView { compaction, messages, length })
+    Ok(RecordedView { compaction, nearest, messages, length })
 }
 
 /// The messages of a path that are shown, whole or pruned.

@@ -1,0 +1,197 @@
+//! How an engine is made: sensible defaults, and one method for each thing that can be otherwise.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome_core::Tokens;
+use epitome_core::compact::{Strategy, Summarizer};
+use epitome_core::models::{ModelTable, Warning};
+use epitome_core::settings::Settings;
+use epitome_ledger::model::TenantId;
+use epitome_ledger::{Clock, Ledger, Options};
+use epitome_wire::Dialect;
+
+use crate::engine::{Engine, Inner, Parts};
+use crate::error::Result;
+use crate::hooks::Hook;
+use crate::summarizer::Summarizers;
+
+/// An engine in the making. What is not said has a default: a SQLite file `epitome.db` here, the settings of the
+/// documentation, a window of 200,000 tokens, Anthropic's dialect, offline summaries.
+#[must_use = "call build() to get the engine"]
+pub struct Builder {
+    store: Store,
+    clock: Clock,
+    tenant: TenantId,
+    agent: String,
+    dialect: Dialect,
+    settings: Settings,
+    models: ModelTable,
+    model: String,
+    window: Option<Tokens>,
+    strategy: Option<Arc<dyn Strategy + Send + Sync>>,
+    summarizers: Summarizers,
+    hooks: Vec<(String, Arc<dyn Hook>)>,
+    patience: Duration,
+    lease: Duration,
+    view_cache: usize,
+}
+
+/// Where everything is recorded.
+enum Store {
+    Address(String),
+    Open(Ledger),
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            store: Store::Address("sqlite:epitome.db".to_owned()),
+            clock: Clock::system(),
+            tenant: TenantId::LOCAL,
+            agent: "agent".to_owned(),
+            dialect: Dialect::Anthropic,
+            settings: Settings::default(),
+            models: ModelTable::default(),
+            model: String::new(),
+            window: None,
+            strategy: None,
+            summarizers: Summarizers::default(),
+            hooks: Vec::new(),
+            patience: Duration::from_secs(5),
+            lease: Duration::from_secs(60),
+            view_cache: 256 << 20,
+        }
+    }
+}
+
+impl Builder {
+    /// The database: `sqlite:PATH` or `postgres://…`.
+    pub fn db(mut self, address: impl Into<String>) -> Self {
+        self.store = Store::Address(address.into());
+        self
+    }
+
+    /// The database: a SQLite file.
+    pub fn file(self, path: impl Into<PathBuf>) -> Self {
+        self.db(format!("sqlite:{}", path.into().display()))
+    }
+
+    /// The database: a ledger that is open already.
+    pub fn ledger(mut self, ledger: Ledger) -> Self {
+        self.store = Store::Open(ledger);
+        self
+    }
+
+    /// Whose sessions these are; tenants never see each other.
+    pub fn tenant(mut self, tenant: TenantId) -> Self {
+        self.tenant = tenant;
+        self
+    }
+
+    /// The agent that holds the conversations.
+    pub fn agent(mut self, agent: impl Into<String>) -> Self {
+        self.agent = agent.into();
+        self
+    }
+
+    /// The dialect in which messages come and go.
+    pub fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = dialect;
+        self
+    }
+
+    /// The model that is called: its window, its prices, its way of counting.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = model.into();
+        self
+    }
+
+    /// What is known of models, where the built-in table is not enough.
+    pub fn models(mut self, models: ModelTable) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// The model's window, where it is another than the table says.
+    pub fn window(mut self, window: Tokens) -> Self {
+        self.window = Some(window);
+        self
+    }
+
+    /// The settings.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// A strategy of your own, in place of the one that the settings name.
+    pub fn strategy(mut self, strategy: impl Strategy + Send + Sync + 'static) -> Self {
+        self.strategy = Some(Arc::new(strategy));
+        self
+    }
+
+    /// A summariser of your own. Every compaction gets a clone of it, so that sessions do not wait for each other.
+    pub fn summarizer(mut self, summarizer: impl Summarizer + Clone + Send + Sync + 'static) -> Self {
+        self.summarizers = Summarizers::of(summarizer);
+        self
+    }
+
+    /// Somebody who is told before and after every compaction. Hooks are asked in the order in which they were added.
+    pub fn hook(mut self, name: impl Into<String>, hook: impl Hook) -> Self {
+        self.hooks.push((name.into(), Arc::new(hook)));
+        self
+    }
+
+    /// How long a hook may take before the work goes on without it.
+    pub fn hook_timeout(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// How long other processes wait for a compaction whose process died.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// How many bytes of views are kept at hand; beyond that, sessions that rest longest are read again when needed.
+    pub fn view_cache(mut self, bytes: usize) -> Self {
+        self.view_cache = bytes;
+        self
+    }
+
+    /// Where the time is taken from.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Opens the ledger and makes the engine.
+    pub async fn build(self) -> Result<Engine> {
+        self.settings.validate()?;
+        let ledger = match self.store {
+            Store::Open(ledger) => ledger,
+            Store::Address(address) => {
+                let options = Options { clock: self.clock.clone(), ..Options::default() };
+                Ledger::open(&address, options).await?
+            }
+        };
+        let found = self.models.get(&self.model);
+        let model_is_known =
+            !self.model.is_empty() && !matches!(found.warning, Some(Warning::Unknown { .. }));
+        let mut model = found.model;
+        model.window = self.window.unwrap_or(model.window);
+        let Self { tenant, agent, dialect, settings, .. } = self;
+        let parts = Parts { ledger, tenant, agent, dialect, settings, model, model_is_known };
+        let mut inner = Inner::new(parts);
+        inner.strategy = self.strategy;
+        inner.summarizers = self.summarizers;
+        inner.hooks.add(self.hooks, self.patience);
+        inner.clock = self.clock;
+        inner.lease = self.lease;
+        inner.warmth.limit(self.view_cache);
+        Ok(Engine::new(inner))
+    }
+}

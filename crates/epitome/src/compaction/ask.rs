@@ -1,0 +1,53 @@
+//! What a compaction is asked to do.
+
+use epitome_core::Tokens;
+use epitome_core::compact::StrategyName;
+use epitome_core::pressure::Occasion;
+
+/// A request for a compaction.
+#[derive(Clone, Debug)]
+pub struct Compact {
+    pub(crate) occasion: Occasion,
+    pub(crate) budget: Option<Tokens>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) strategy: Option<StrategyName>,
+}
+
+impl Compact {
+    /// Somebody wants it now.
+    pub fn now() -> Self {
+        Self { occasion: Occasion::Asked, budget: None, instructions: None, strategy: None }
+    }
+
+    /// The provider refused the request as too long, for the so-manieth time, counted from 1. Each attempt goes deeper;
+    /// from the fourth on nothing is done.
+    pub fn after_overflow(attempt: u32) -> Self {
+        Self { occasion: Occasion::Refused(attempt), ..Self::now() }
+    }
+
+    /// Only if it is due.
+    pub(crate) fn if_due() -> Self {
+        Self { occasion: Occasion::BeforeCall, ..Self::now() }
+    }
+
+    /// So many tokens of conversation are left at most, in our unit.
+    #[must_use]
+    pub fn within(mut self, budget: Tokens) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// What the summary is to mind.
+    #[must_use]
+    pub fn minding(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// By another strategy than the settings name.
+    #[must_use]
+    pub fn by(mut self, strategy: StrategyName) -> Self {
+        self.strategy = Some(strategy);
+        self
+    }
+}

@@ -1,0 +1,86 @@
+//! Preparing a summary in the background, from the soft threshold on, so that nobody waits for it at the hard one.
+
+use std::sync::PoisonError;
+
+use epitome_core::Tokens;
+use tokio::task::AbortHandle;
+
+use super::{Compact, Patience, Prepared, Preparing};
+use crate::session::{Session, Warm};
+
+/// How far it is.
+#[derive(Default)]
+pub(crate) enum Preparation {
+    /// Nobody has begun.
+    #[default]
+    Idle,
+    /// Somebody is at it.
+    Running(AbortHandle),
+    /// It is ready.
+    Ready(Box<Prepared>),
+    /// It came to nothing when the context had so many tokens.
+    Vain(Tokens),
+}
+
+/// After something came to nothing, the context must grow by this share of itself before it is tried again.
+const GROWTH: f64 = 0.05;
+
+impl Preparation {
+    /// Ends it.
+    pub(crate) fn cancel(&mut self) {
+        if let Preparation::Running(task) = std::mem::take(self) {
+            task.abort();
+        }
+    }
+}
+
+impl Session {
+    /// Begins to prepare a compaction, unless somebody does or did already.
+    pub(crate) fn prepare_soon(&self, tokens: Tokens) {
+        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*preparation {
+            Preparation::Running(_) | Preparation::Ready(_) => return,
+            Preparation::Vain(before) if (tokens.0 as f64) < before.0 as f64 * (1.0 + GROWTH) => return,
+            Preparation::Idle | Preparation::Vain(_) => {}
+        }
+        let session = self.clone();
+        let task = tokio::spawn(async move {
+            let done = session.prepare_now().await;
+            let mut preparation = session.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+            *preparation = match done {
+                Some(prepared) => Preparation::Ready(prepared),
+                None => Preparation::Vain(tokens),
+            };
+        });
+        *preparation = Preparation::Running(task.abort_handle());
+    }
+
+    async fn prepare_now(&self) -> Option<Box<Prepared>> {
+        // Whoever compacts now makes this one pointless.
+        let _turnstile = self.slot.turnstile.try_lock().ok()?;
+        let _lease = self.lease(Patience::Yield).await.ok().flatten()?;
+        match self.prepare(&Compact::now()).await {
+            Ok(Preparing::Ready(mut prepared)) => {
+                prepared.trigger = "threshold".to_owned();
+                Some(prepared)
+            }
+            Ok(Preparing::Nothing(_)) => None,
+            Err(error) => {
+                tracing::warn!(%error, "no summary could be prepared in the background");
+                None
+            }
+        }
+    }
+
+    /// Takes a compaction that is ready and still fits. One that does not is thrown away.
+    pub(crate) fn take_ready(&self, warm: &Warm) -> Option<Box<Prepared>> {
+        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::take(&mut *preparation) {
+            Preparation::Ready(prepared) => Some(prepared).filter(|prepared| prepared.fits(warm)),
+            other => {
+                *preparation = other;
+                None
+            }
+        }
+    }
+}

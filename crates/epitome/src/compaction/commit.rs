@@ -1,0 +1,144 @@
+//! Committing: a compaction that was prepared on some state of a session becomes its next turn, if it still fits there.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use epitome_core::compact::{Compaction, Report, Segment};
+use epitome_core::loss::Loss;
+use epitome_core::{BlockKind, Tokens};
+use epitome_ledger::LedgerError;
+use epitome_ledger::model::{NewCompaction, TurnId};
+use serde_json::json;
+
+use super::picture::Picture;
+use crate::error::{Error, Result};
+use crate::session::{Session, Shown, Warm};
+
+/// How often a commit is tried again on top of what others appended meanwhile.
+const TRIES: usize = 64;
+
+/// A compaction that is ready to be recorded.
+pub(crate) struct Prepared {
+    pub(crate) id: TurnId,
+    pub(crate) picture: Arc<Picture>,
+    pub(crate) compaction: Compaction,
+    pub(crate) report: Report,
+    pub(crate) loss: Option<Loss>,
+    pub(crate) trigger: String,
+    pub(crate) notes: Vec<String>,
+}
+
+/// What became of it.
+pub(crate) enum Committed {
+    /// It was recorded.
+    Done,
+    /// The session is no longer what it was prepared for.
+    Stale,
+}
+
+impl Prepared {
+    /// Whether the session went on from what it was prepared for, and nothing else happened.
+    pub(crate) fn fits(&self, warm: &Warm) -> bool {
+        let base = warm.compaction.as_ref().map(|(number, _)| *number);
+        let covered = self.compaction.covered() as u64;
+        base == self.picture.base && warm.length >= covered && !self.orphans(warm, covered)
+    }
+
+    // Whether a result arrived meanwhile whose call would not be shown.
+    fn orphans(&self, warm: &Warm, covered: u64) -> bool {
+        let blocks = |shown: &Shown, kind: BlockKind| -> Vec<String> {
+            let of_kind = shown.outline.blocks.iter().filter(|block| block.kind == kind);
+            of_kind.filter_map(|block| Some(block.tool.as_ref()?.id.clone())).collect()
+        };
+        let arrived: Vec<&Shown> = warm.shown.iter().filter(|shown| shown.ordinal >= covered).collect();
+        let mut calls: HashSet<String> =
+            arrived.iter().flat_map(|shown| blocks(shown, BlockKind::ToolUse)).collect();
+        let visible =
+            |segment: &&Segment| matches!(segment, Segment::Verbatim { .. } | Segment::Pruned { .. });
+        for segment in self.compaction.segments.iter().filter(visible) {
+            let range = segment.range().start as u64..segment.range().end as u64;
+            calls.extend(
+                self.picture.read.range(range).flat_map(|(_, shown)| blocks(shown, BlockKind::ToolUse)),
+            );
+        }
+        let results = arrived.iter().flat_map(|shown| blocks(shown, BlockKind::ToolResult));
+        results.into_iter().any(|id| !calls.contains(&id))
+    }
+
+    fn record(&self, warm: &Warm) -> NewCompaction {
+        let covered = self.compaction.covered() as u64;
+        let arrived: Tokens = warm
+            .shown
+            .iter()
+            .filter(|shown| shown.ordinal >= covered)
+            .map(|shown| shown.outline.tokens)
+            .sum();
+        let Report { strategy, fixed, tokens_before, tokens_after, .. } = self.report;
+        NewCompaction {
+            id: self.id,
+            compaction: self.compaction.clone().reaching(usize::try_from(warm.length).unwrap_or(usize::MAX)),
+            strategy: strategy.to_owned(),
+            trigger: self.trigger.clone(),
+            tokens_before: fixed + tokens_before + arrived,
+            tokens_after: fixed + tokens_after + arrived,
+            report: Some(json!({"report": self.report, "loss": self.loss, "notes": self.notes}).to_string()),
+            model: None,
+            time: None,
+        }
+    }
+
+    // What is shown from now on, where all of it is at hand.
+    fn shown(&self, compaction: &Compaction, warm: &Warm) -> Option<Vec<Shown>> {
+        let visible =
+            |segment: &&Segment| matches!(segment, Segment::Verbatim { .. } | Segment::Pruned { .. });
+        let covered = self.compaction.covered() as u64;
+        let mut shown = Vec::new();
+        for ordinal in compaction.segments.iter().filter(visible).flat_map(|segment| segment.range().clone())
+        {
+            let ordinal = ordinal as u64;
+            if ordinal < covered {
+                shown.push(self.picture.read.get(&ordinal)?.clone());
+            } else {
+                let at = warm.shown.partition_point(|shown| shown.ordinal < ordinal);
+                shown.push(warm.shown.get(at).filter(|shown| shown.ordinal == ordinal)?.clone());
+            }
+        }
+        Some(shown)
+    }
+}
+
+impl Session {
+    /// Records a compaction, if the session is still what it was prepared for.
+    pub(crate) async fn commit(&self, prepared: &Prepared, fence: Option<u64>) -> Result<Committed> {
+        let inner = self.inner();
+        let mut state = self.slot.state.lock().await;
+        let mut warm = state.take();
+        for _ in 0..TRIES {
+            let mut at_hand = match warm.take() {
+                Some(warm) => warm,
+                None => self.load().await?,
+            };
+            if !prepared.fits(&at_hand) {
+                self.put_back(&mut state, at_hand);
+                return Ok(Committed::Stale);
+            }
+            let new = prepared.record(&at_hand);
+            let compaction = new.compaction.clone();
+            match inner.ledger.compact(inner.tenant, self.expect(at_hand.head, fence), new).await {
+                Ok(receipt) => {
+                    // Where it was recorded by an earlier try, others may have gone on: then it is read anew.
+                    if receipt.head == Some(prepared.id)
+                        && let Some(shown) = prepared.shown(&compaction, &at_hand)
+                    {
+                        at_hand.compacted(compaction, shown, &receipt, inner)?;
+                        self.put_back(&mut state, at_hand);
+                    }
+                    return Ok(Committed::Done);
+                }
+                Err(LedgerError::HeadMoved { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended)
+    }
+}

@@ -1,0 +1,146 @@
+//! Deciding and writing: what the core does with a picture, off the threads that serve everybody.
+
+use std::sync::Arc;
+
+use epitome_core::compact::{self, Compaction, Preview, Report, Request, Segment, Summarizer, view};
+use epitome_core::digest::Digest;
+use epitome_core::loss::{self, Loss};
+use epitome_core::prune::Count;
+use epitome_core::settings::Settings;
+use epitome_core::tokens::Counter;
+use epitome_core::{Message, Tokens};
+
+use super::ask::Compact;
+use super::picture::Picture;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::session::place;
+use crate::summarizer::Instructed;
+
+/// A picture and what is asked of it.
+#[derive(Clone)]
+pub(crate) struct Case {
+    pub(crate) engine: Engine,
+    pub(crate) picture: Arc<Picture>,
+    pub(crate) ask: Compact,
+    /// Messages to be kept beside those that are pinned.
+    pub(crate) pins: Vec<usize>,
+}
+
+/// What was written.
+pub(crate) struct Written {
+    pub(crate) compaction: Option<Compaction>,
+    pub(crate) report: Report,
+    pub(crate) loss: Option<Loss>,
+}
+
+impl Case {
+    pub(crate) fn new(engine: &Engine, picture: Picture, ask: &Compact) -> Self {
+        Self { engine: engine.clone(), picture: Arc::new(picture), ask: ask.clone(), pins: Vec::new() }
+    }
+
+    /// What would be done.
+    pub(crate) async fn preview(&self) -> Result<Preview> {
+        let case = self.clone();
+        blocking(move || {
+            case.with(|picture, request, summarizer, counter| {
+                compact::dry_run(&picture.path, &picture.messages, request, summarizer, counter)
+            })
+        })
+        .await
+    }
+
+    /// Does it, and checks what it came to.
+    pub(crate) async fn write(&self) -> Result<Written> {
+        let case = self.clone();
+        blocking(move || {
+            case.with(|picture, request, summarizer, counter| {
+                let Picture { path, messages, .. } = picture;
+                let compact::Compacted { compaction, report } =
+                    compact::compact(path, messages, request, summarizer, counter);
+                let check = |compaction: &Compaction| {
+                    let seen = view(compaction, path, messages, place(case.engine.0.dialect));
+                    loss::of(compaction, &seen, path, messages, &[])
+                };
+                let hides = |compaction: &&Compaction| {
+                    compaction.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }))
+                };
+                let loss = compaction.as_ref().filter(hides).map(check);
+                Written { compaction, report, loss }
+            })
+        })
+        .await
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&Picture, &Request<'_>, &mut dyn Summarizer, &Counted<'_>) -> T,
+    ) -> T {
+        let (inner, picture) = (&self.engine.0, &*self.picture);
+        let settings = self.settings();
+        let mut pins: Vec<usize> = picture.pins.iter().chain(&self.pins).copied().collect();
+        pins.sort_unstable();
+        pins.dedup();
+        let request = Request {
+            strategy: inner.strategy.as_deref().filter(|_| self.ask.strategy.is_none()).map(|own| own as _),
+            occasion: self.ask.occasion,
+            budget: self.ask.budget,
+            window: Some(picture.window),
+            outside: picture.outside,
+            pins: &pins,
+            seals: &picture.seals,
+            previous: picture.previous.as_deref(),
+            stakes: picture.stakes,
+            thinking: picture.thinking,
+            ..Request::new(&settings)
+        };
+        let counted = Counted(&inner.counter);
+        let count = |text: &str| counted.text(text);
+        let mut offline =
+            Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets);
+        let mut own = inner.summarizers.another();
+        let summarizer: &mut dyn Summarizer = match &mut own {
+            Some(own) => &mut **own,
+            None => &mut offline,
+        };
+        let mut summarizer = Instructed { inner: summarizer, instructions: self.ask.instructions.clone() };
+        work(picture, &request, &mut summarizer, &counted)
+    }
+
+    fn settings(&self) -> Settings {
+        let mut settings = self.engine.0.settings.clone();
+        if let Some(strategy) = self.ask.strategy {
+            settings.compact.strategy = strategy;
+        }
+        settings
+    }
+}
+
+/// Counts texts in the unit of every budget.
+pub(crate) struct Counted<'c>(&'c Counter);
+
+impl Count for Counted<'_> {
+    fn text(&self, text: &str) -> Tokens {
+        self.0.text(text)
+    }
+}
+
+/// The messages of a preview that would no longer be shown as they are, with their numbers.
+pub(crate) fn compacted(preview: &Preview, picture: &Picture) -> Vec<(u64, Message)> {
+    let changed = preview.report.segments.iter().filter(|stretch| stretch.kind != "verbatim");
+    let hidden_before = |at: usize| {
+        let previous = picture.previous.as_deref();
+        previous.is_some_and(|previous| {
+            previous.segments.iter().any(|segment| {
+                matches!(segment, Segment::Summary { .. } | Segment::Omitted { .. })
+                    && segment.range().contains(&at)
+            })
+        })
+    };
+    let numbers = changed.flat_map(|stretch| stretch.range.clone()).filter(|at| !hidden_before(*at));
+    numbers.filter_map(|at| Some((at as u64, picture.messages.get(at)?.clone()))).collect()
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|stopped| Error::Interrupted(stopped.to_string()))
+}

@@ -1,0 +1,193 @@
+//! Compactions of sessions: when they are due, how they are prepared, and how they become turns.
+//!
+//! ```text
+//! turnstile ─ lease ─ picture ─ plan ─ hooks ─ write, verify ─ commit ─ hooks
+//! ```
+//!
+//! Nothing but the commit holds the state of the session, so that whoever appends never waits for a summary. What arrives in the
+//! meantime stands behind the compaction as it is; if anything else happened, the work begins again on what there is now.
+
+mod ask;
+mod background;
+mod breaker;
+mod commit;
+mod decide;
+mod lease;
+mod outcome;
+mod picture;
+mod relief;
+
+use std::sync::Arc;
+
+use epitome_core::compact::{Planned, Preview};
+use epitome_core::pressure::{Level, Occasion, Trigger};
+use epitome_ledger::model::TurnId;
+
+pub use ask::Compact;
+pub(crate) use background::Preparation;
+pub(crate) use breaker::Breaker;
+pub(crate) use commit::{Committed, Prepared};
+pub(crate) use decide::Case;
+pub(crate) use lease::Patience;
+pub use outcome::Outcome;
+pub(crate) use picture::Depth;
+
+use self::decide::Written;
+use crate::error::{Error, Result};
+use crate::hooks::{self, Answers, Compacting};
+use crate::session::Session;
+
+/// How often a compaction begins again because the session is no longer what it was.
+const TRIES: usize = 8;
+
+/// What preparing came to.
+pub(crate) enum Preparing {
+    /// It is ready to be recorded.
+    Ready(Box<Prepared>),
+    /// There is nothing to record.
+    Nothing(Box<Outcome>),
+}
+
+impl Session {
+    /// Compacts the session: because somebody wants it, or because the provider refused a request as too long.
+    ///
+    /// Messages that are appended meanwhile are neither blocked nor lost.
+    pub async fn compact(&self, ask: Compact) -> Result<Outcome> {
+        let mut breaker = self.slot.turnstile.lock().await;
+        let outcome = self.compact_now(&ask).await?;
+        if outcome.is_done() {
+            *breaker = Breaker::default();
+        }
+        Ok(outcome)
+    }
+
+    /// What [`Session::compact`] would do. Nothing is recorded.
+    pub async fn compact_dry_run(&self, ask: Compact) -> Result<Outcome> {
+        let case = Case::new(&self.engine, self.picture(Depth::Whole).await?, &ask);
+        Ok(Outcome::nothing(case.preview().await?.report))
+    }
+
+    /// Compacts, once the turnstile is held.
+    pub(crate) async fn compact_now(&self, ask: &Compact) -> Result<Outcome> {
+        let lease = self.lease(Patience::Wait).await?;
+        let fence = lease.as_ref().map(|lease| lease.fence());
+        for _ in 0..TRIES {
+            // Others may have compacted, or appended, while this one waited.
+            self.refresh().await?;
+            match self.prepare(ask).await? {
+                Preparing::Nothing(outcome) => return Ok(*outcome),
+                Preparing::Ready(prepared) => {
+                    if let Committed::Done = self.commit(&prepared, fence).await? {
+                        return Ok(self.announce(*prepared).await);
+                    }
+                }
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    // Reads the session anew if another process moved it.
+    async fn refresh(&self) -> Result<()> {
+        let mut state = self.slot.state.lock().await;
+        let Some(warm) = state.take() else { return Ok(()) };
+        let session = self.info().await?;
+        if session.head == warm.head && session.messages == warm.length {
+            self.put_back(&mut state, warm);
+        }
+        Ok(())
+    }
+
+    /// Plans, asks the hooks, has summaries written and checked. Nothing is recorded.
+    pub(crate) async fn prepare(&self, ask: &Compact) -> Result<Preparing> {
+        // Most questions are answered by what is shown; what is hidden is read only where a summary is to be written.
+        let mut case = Case::new(&self.engine, self.picture(Depth::Shown).await?, ask);
+        let mut preview = case.preview().await?;
+        if summarises(&preview) {
+            case = Case::new(&self.engine, self.picture(Depth::Whole).await?, ask);
+            preview = case.preview().await?;
+        }
+        if preview.plan.is_none() {
+            return Ok(Preparing::Nothing(Box::new(Outcome::nothing(preview.report))));
+        }
+        let answers = self.ask_hooks(&case, &preview).await;
+        let urgent =
+            preview.report.pressure.level == Level::Hard || matches!(ask.occasion, Occasion::Refused(_));
+        let mut notes = answers.notes;
+        if !answers.vetoes.is_empty() && !urgent {
+            let report = preview.report;
+            return Ok(Preparing::Nothing(Box::new(Outcome {
+                vetoes: answers.vetoes,
+                notes,
+                ..Outcome::nothing(report)
+            })));
+        }
+        notes.extend(
+            answers.vetoes.iter().map(|veto| format!("not postponed, there is no room left ({veto})")),
+        );
+        case.ask.instructions = joined(case.ask.instructions.take(), answers.instructions);
+        case.pins = answers.pins.into_iter().flatten().filter_map(|pin| usize::try_from(pin).ok()).collect();
+        case.pins.retain(|pin| *pin < case.picture.path.len());
+        let Written { compaction, report, loss } = case.write().await?;
+        let Some(compaction) = compaction else {
+            return Ok(Preparing::Nothing(Box::new(Outcome { notes, ..Outcome::nothing(report) })));
+        };
+        let trigger = report.trigger.map_or("step", |trigger| match trigger {
+            Trigger::Overflow => "overflow",
+            Trigger::Threshold => "threshold",
+            Trigger::Manual => "manual",
+        });
+        Ok(Preparing::Ready(Box::new(Prepared {
+            id: TurnId::generate(),
+            picture: case.picture,
+            compaction,
+            report,
+            loss,
+            trigger: trigger.to_owned(),
+            notes,
+        })))
+    }
+
+    async fn ask_hooks(&self, case: &Case, preview: &Preview) -> Answers {
+        let inner = self.inner();
+        if inner.hooks.is_empty() {
+            return Answers::default();
+        }
+        let event = Compacting {
+            agent: inner.agent.clone(),
+            session: self.id(),
+            messages: decide::compacted(preview, &case.picture),
+            level: preview.report.pressure.level,
+            tokens: preview.report.pressure.tokens,
+        };
+        inner.hooks.compacting(Arc::new(event)).await
+    }
+
+    /// Tells everybody of a compaction that was recorded.
+    pub(crate) async fn announce(&self, prepared: Prepared) -> Outcome {
+        let inner = self.inner();
+        let Prepared { id, picture, compaction, report, loss, mut notes, .. } = prepared;
+        if !inner.hooks.is_empty() {
+            let event = hooks::Compacted {
+                agent: inner.agent.clone(),
+                session: self.id(),
+                turn: id,
+                report: report.clone(),
+                dropped: outcome::dropped(&compaction, picture.previous.as_deref()),
+                loss: loss.clone().unwrap_or_default(),
+            };
+            notes.extend(inner.hooks.compacted(Arc::new(event)).await);
+        }
+        Outcome { turn: Some(id), report, loss, vetoes: Vec::new(), notes }
+    }
+}
+
+// Whether a plan has summaries written.
+fn summarises(preview: &Preview) -> bool {
+    let parts = preview.plan.iter().flat_map(|plan| &plan.parts);
+    parts.into_iter().any(|part| matches!(part, Planned::Summary(_)))
+}
+
+fn joined(first: Option<String>, more: Vec<String>) -> Option<String> {
+    let all: Vec<String> = first.into_iter().chain(more).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
+}

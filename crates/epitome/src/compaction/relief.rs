@@ -1,0 +1,185 @@
+//! Relief: what is done about a full context before it is handed out.
+
+use epitome_core::compact::StrategyName;
+use epitome_core::pressure::Level;
+use epitome_core::prune::PruneMode;
+use epitome_core::{Tokens, events};
+
+use super::{Case, Committed, Compact, Depth, Patience};
+use crate::error::Result;
+use crate::session::{Context, Session, Warm};
+
+/// How often relief is sought before a context is handed out.
+const ROUNDS: usize = 3;
+
+/// What is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// Nothing.
+    Nothing,
+    /// A strategy that has rules of its own might want to act.
+    Step,
+    /// A summary should be prepared.
+    Soon,
+    /// Nothing is handed out before it is smaller.
+    Now,
+}
+
+/// Where a session stands, and what that calls for.
+#[derive(Clone, Copy)]
+struct Situation {
+    need: Need,
+    /// Everything that would be sent, in the model's tokens.
+    tokens: Tokens,
+    /// Whether it does not fit into the window at all.
+    overfull: bool,
+}
+
+impl Session {
+    /// What to send: compacted first if that is due.
+    pub async fn context(&self) -> Result<Context> {
+        self.handed_out(None).await
+    }
+
+    /// What to send, in at most so many tokens of our unit, everything that stands beside the messages included.
+    pub async fn context_within(&self, most: Tokens) -> Result<Context> {
+        self.handed_out(Some(most)).await
+    }
+
+    async fn handed_out(&self, most: Option<Tokens>) -> Result<Context> {
+        let situation = self.look(|warm| self.situation(warm, most)).await?;
+        match situation.need {
+            Need::Nothing => {}
+            Need::Step => self.step().await?,
+            Need::Soon => {
+                self.step().await?;
+                self.prepare_soon(situation.tokens);
+            }
+            Need::Now => self.relieve(most).await?,
+        }
+        self.look(|warm| self.context_of(warm, most)).await
+    }
+
+    fn context_of(&self, warm: &mut Warm, most: Option<Tokens>) -> Context {
+        let (inner, outside) = (self.inner(), self.slot.outside());
+        let pressure = warm.pressure(outside, inner);
+        let shortfall = match most {
+            Some(most) => outside + warm.tokens - most,
+            None => pressure.tokens - pressure.marks.input,
+        };
+        if shortfall > Tokens::ZERO {
+            tracing::warn!(
+                target: events::COMPACT,
+                tokens = pressure.tokens.0,
+                shortfall = shortfall.0,
+                "what must be kept does not fit: unpin messages, shorten the instructions, or use a larger window"
+            );
+        }
+        let mut context =
+            Context::new(warm.head, inner.dialect, warm.system.clone(), warm.hand_out(), pressure);
+        context.shortfall = shortfall;
+        context
+    }
+
+    fn situation(&self, warm: &mut Warm, most: Option<Tokens>) -> Situation {
+        let (inner, outside) = (self.inner(), self.slot.outside());
+        let pressure = warm.pressure(outside, inner);
+        let exceeds = most.is_some_and(|most| outside + warm.tokens > most);
+        let need = match pressure.level {
+            _ if exceeds => Need::Now,
+            Level::Hard if inner.settings.compact.compaction_enabled => Need::Now,
+            Level::Soft if inner.settings.compact.compaction_enabled => Need::Soon,
+            _ if self.might_step(warm) => Need::Step,
+            _ => Need::Nothing,
+        };
+        if pressure.level >= Level::Warn && most.is_none() {
+            tracing::debug!(target: events::TOKENS, level = %pressure.level, "{pressure}");
+        }
+        Situation {
+            need,
+            tokens: pressure.tokens,
+            overfull: exceeds || pressure.tokens > pressure.marks.input,
+        }
+    }
+
+    // Whether a strategy that acts by rules of its own could want to, for all that is known without asking it.
+    fn might_step(&self, warm: &Warm) -> bool {
+        let settings = &self.inner().settings;
+        if self.inner().strategy.is_some() {
+            return false;
+        }
+        let grown = warm.tokens - warm.decided;
+        let prunes = settings.prune.prune_mode == PruneMode::EveryCall
+            || warm.lapsed
+            || grown.0 >= settings.prune.clear_at_least.0 / 2;
+        match settings.compact.strategy {
+            _ if !settings.compact.compaction_enabled => {
+                warm.shown.len() > settings.max_conversation_messages
+            }
+            StrategyName::Auto | StrategyName::Prune => prunes && settings.prune.tool_pruning_enabled,
+            StrategyName::None | StrategyName::Narrative => {
+                warm.shown.len() > settings.max_conversation_messages
+            }
+            StrategyName::Tiered => grown > Tokens::ZERO,
+            StrategyName::Rolling | StrategyName::Checkpoint => false,
+        }
+    }
+
+    // Lets the strategy act by its own rules, unless somebody is at work already.
+    async fn step(&self) -> Result<()> {
+        let Ok(_turnstile) = self.slot.turnstile.try_lock() else { return Ok(()) };
+        if !self.look(|warm| self.might_step(warm)).await? {
+            return Ok(());
+        }
+        let ask = Compact::if_due();
+        let case = Case::new(&self.engine, self.picture(Depth::Shown).await?, &ask);
+        if case.preview().await?.plan.is_some() {
+            self.compact_now(&ask).await?;
+        }
+        self.look(Warm::settle).await
+    }
+
+    // Makes it smaller before anything is handed out.
+    async fn relieve(&self, most: Option<Tokens>) -> Result<()> {
+        let (inner, outside) = (self.inner(), self.slot.outside());
+        let mut breaker = self.slot.turnstile.lock().await;
+        for _ in 0..ROUNDS {
+            // Somebody else may have seen to it while this one waited.
+            let before = self.look(|warm| self.situation(warm, most)).await?;
+            if before.need != Need::Now {
+                return Ok(());
+            }
+            if !before.overfull && !breaker.allows(before.tokens, inner.model.window, inner.now()) {
+                tracing::debug!(target: events::COMPACT, "compaction is throttled: the last ones gained little");
+                return Ok(());
+            }
+            if most.is_none() && self.use_ready().await? {
+                continue;
+            }
+            let ask = Compact { budget: most.map(|most| most - outside), ..Compact::if_due() };
+            self.compact_now(&ask).await?;
+            let after = self.look(|warm| self.situation(warm, most)).await?;
+            breaker.tried(before.tokens, after.tokens, inner.now());
+        }
+        let last = self.look(|warm| self.situation(warm, most)).await?;
+        if last.overfull {
+            // The last resort: the oldest messages go by their number.
+            let ask = Compact { strategy: Some(StrategyName::None), ..Compact::now() };
+            self.compact_now(&ask).await?;
+        }
+        Ok(())
+    }
+
+    // Records what was prepared in the background, if it still fits and is small enough.
+    async fn use_ready(&self) -> Result<bool> {
+        let Some(prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
+        let Some(lease) = self.lease(Patience::Wait).await? else { return Ok(false) };
+        match self.commit(&prepared, Some(lease.fence())).await? {
+            Committed::Done => {
+                self.announce(*prepared).await;
+                Ok(true)
+            }
+            Committed::Stale => Ok(false),
+        }
+    }
+}

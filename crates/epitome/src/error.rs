@@ -1,0 +1,61 @@
+//! Everything that can go wrong with a session, and what to do about it.
+
+use epitome_core::settings::SettingsError;
+use epitome_ledger::LedgerError;
+use epitome_wire::WireError;
+use epitome_wire::files::FileError;
+use thiserror::Error;
+
+/// What the functions of this crate return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why something was not done. Nothing is half-done whatever it says.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The ledger refused or failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A message is none of the dialect that the engine was built for.
+    #[error("not a message of this dialect: {0} (Engine::builder().dialect(…) chooses it)")]
+    Message(#[from] WireError),
+    /// A recorded message cannot be read.
+    #[error("a recorded message cannot be read: {0}")]
+    Unreadable(#[from] FileError),
+    /// The settings make no sense.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// There is nothing to append.
+    #[error("there is no message to append")]
+    Empty,
+    /// Nothing is hidden that could be shown again.
+    #[error("nothing is compacted in this session, or everything was undone already")]
+    NothingToUndo,
+    /// The session has no such message or turn.
+    #[error("the session has no {what} {number}: it has {count}")]
+    NotThere {
+        /// Message or turn.
+        what: &'static str,
+        /// The number that was asked for.
+        number: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// Others kept writing to the session, so that this could not be done on top of what they wrote.
+    #[error("other writers kept changing the session; try again")]
+    Contended,
+    /// A task of the engine was stopped from outside, as when a runtime shuts down.
+    #[error("the work was interrupted: {0}")]
+    Interrupted(String),
+}
+
+impl Error {
+    /// Whether the same request may succeed later, unchanged.
+    pub fn retryable(&self) -> bool {
+        match self {
+            Error::Ledger(error) => error.retryable(),
+            Error::Contended => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Recording what was said: durable when it returns, whatever else goes on in the session.
+
+use std::sync::PoisonError;
+
+use epitome_core::calibrate::Verdict;
+use epitome_core::{Role, Time, events};
+use epitome_ledger::LedgerError;
+use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
+
+use super::Session;
+use super::draft::{Draft, Input, Reply};
+use super::warm::Warm;
+use crate::error::{Error, Result};
+
+/// How often an append is tried again on top of what others appended meanwhile.
+const TRIES: usize = 64;
+
+/// What is to be recorded.
+enum Record<'d> {
+    Input(&'d [Draft]),
+    Reply(&'d [Draft], &'d NewReply),
+}
+
+impl Session {
+    /// Records what goes into the next call: what the user says, what tools gave. When it returns, it is durable.
+    ///
+    /// A message of the model is recorded as a reply.
+    pub async fn append(&self, input: impl Into<Input>) -> Result<Receipt> {
+        let inner = self.inner();
+        let drafts = Draft::all(input.into(), inner.dialect, &inner.counter)?;
+        if drafts.iter().all(|draft| draft.role() == Role::Assistant) {
+            return self.record_reply(drafts, Reply::default()).await;
+        }
+        let receipt = self.record(Record::Input(&drafts), TurnId::generate()).await?;
+        Ok(receipt)
+    }
+
+    /// Records what came out of a call, and learns from what it was billed.
+    pub async fn reply(&self, reply: impl Into<Reply>) -> Result<Receipt> {
+        let inner = self.inner();
+        let mut reply = reply.into();
+        let drafts = match Draft::all(std::mem::take(&mut reply.messages), inner.dialect, &inner.counter) {
+            // A call that gave nothing before it was cut off is recorded, too.
+            Err(Error::Empty) => Vec::new(),
+            drafts => drafts?,
+        };
+        self.record_reply(drafts, reply).await
+    }
+
+    async fn record_reply(&self, drafts: Vec<Draft>, reply: Reply) -> Result<Receipt> {
+        let dialect = self.inner().dialect;
+        let new = NewReply {
+            messages: drafts.iter().map(|draft| draft.new_message(dialect)).collect(),
+            completeness: reply.completeness,
+            model: reply.model,
+            usage: reply.usage,
+            tool_calls: drafts.iter().map(Draft::calls).sum(),
+            time: None,
+        };
+        self.record(Record::Reply(&drafts, &new), TurnId::generate()).await
+    }
+
+    async fn record(&self, record: Record<'_>, id: TurnId) -> Result<Receipt> {
+        let inner = self.inner();
+        let mut state = self.slot.state.lock().await;
+        // Taken out: whoever drops this future leaves nothing behind that might be wrong.
+        let mut warm = state.take();
+        for _ in 0..TRIES {
+            let mut at_hand = match warm.take() {
+                Some(warm) => warm,
+                None => self.load().await?,
+            };
+            let now = inner.now();
+            match self.write(&at_hand, &record, id, now).await {
+                Ok(receipt) if receipt.messages == at_hand.length + record.drafts().len() as u64 => {
+                    self.take_over(&mut at_hand, &record, &receipt, now);
+                    self.put_back(&mut state, at_hand);
+                    return Ok(receipt);
+                }
+                // It was recorded by an earlier try, and others went on from there.
+                Ok(receipt) => return Ok(receipt),
+                Err(LedgerError::HeadMoved { .. } | LedgerError::NoReplyDue { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    async fn write(
+        &self,
+        warm: &Warm,
+        record: &Record<'_>,
+        id: TurnId,
+        now: Time,
+    ) -> std::result::Result<Receipt, LedgerError> {
+        let inner = self.inner();
+        let (ledger, tenant, expect) = (&inner.ledger, inner.tenant, self.expect(warm.head, None));
+        let model = Some(inner.model.id.to_string()).filter(|model| !model.is_empty());
+        match record {
+            Record::Input(drafts) => {
+                let mut turn =
+                    NewTurn::of(drafts.iter().map(|draft| draft.new_message(inner.dialect)).collect());
+                let added = drafts.iter().map(|draft| draft.outline.tokens).sum();
+                let estimated = warm.estimated(self.slot.outside(), inner) + inner.billed(added);
+                events::input_estimated(estimated, inner.settings.prune.warn_tokens);
+                (turn.id, turn.model, turn.estimated, turn.time) = (id, model, Some(estimated), Some(now));
+                ledger.append(tenant, expect, vec![turn]).await
+            }
+            Record::Reply(_, reply) if warm.waits => ledger.reply(tenant, expect, (*reply).clone()).await,
+            // A compaction stands between the question and the answer, or nobody asked.
+            Record::Reply(_, reply) => {
+                let estimated = Some(warm.estimated(self.slot.outside(), inner));
+                let reply = Some((*reply).clone());
+                let turn =
+                    NewTurn { id, model, estimated, time: Some(now), reply, ..NewTurn::of(Vec::new()) };
+                ledger.append(tenant, expect, vec![turn]).await
+            }
+        }
+    }
+
+    fn take_over(&self, warm: &mut Warm, record: &Record<'_>, receipt: &Receipt, now: Time) {
+        let inner = self.inner();
+        match record {
+            Record::Input(drafts) => drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline)),
+            Record::Reply(drafts, reply) => {
+                let mut calibration = inner.calibration.lock().unwrap_or_else(PoisonError::into_inner);
+                let (usage, model) = (reply.usage.unwrap_or_default(), reply.model.as_deref());
+                let model = model.unwrap_or(&inner.model.id);
+                for (place, draft) in drafts.iter().enumerate() {
+                    if place + 1 < drafts.len() {
+                        warm.gauge.push(&draft.outline);
+                    } else if warm.gauge.observe(&mut calibration, model, &usage, &draft.outline)
+                        == Verdict::Truncated
+                    {
+                        tracing::warn!(
+                            target: events::TOKENS,
+                            billed = usage.total_input().0,
+                            "the provider counted far fewer tokens than were sent: it cut the input"
+                        );
+                    }
+                }
+            }
+        }
+        warm.waits = matches!(record, Record::Input(_));
+        warm.appended(record.drafts(), receipt, now, inner);
+    }
+}
+
+impl Record<'_> {
+    fn drafts(&self) -> &[Draft] {
+        match self {
+            Record::Input(drafts) | Record::Reply(drafts, _) => drafts,
+        }
+    }
+}

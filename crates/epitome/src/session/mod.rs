@@ -1,0 +1,101 @@
+//! Sessions: where an agent says what it says, and asks what to send.
+
+mod append;
+mod context;
+mod draft;
+mod fork;
+mod notes;
+mod path;
+mod read;
+mod shown;
+mod slot;
+mod undo;
+mod warm;
+
+use std::fmt;
+use std::sync::Arc;
+
+use epitome_core::Tokens;
+use epitome_ledger::model::{Expect, SessionId, TurnId};
+
+pub use context::{Context, ContextMessage};
+pub use draft::{Input, Reply};
+pub use fork::Sight;
+pub(crate) use path::laid_out;
+pub(crate) use shown::Shown;
+pub(crate) use slot::{Slot, Warmth};
+pub use undo::{Run, Undo};
+pub(crate) use warm::{Warm, place};
+
+use crate::engine::{Engine, Inner};
+use crate::error::Result;
+
+/// A conversation of an agent. Cheap to clone; all handles of a session are one session.
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) engine: Engine,
+    pub(crate) slot: Arc<Slot>,
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Session({})", self.slot.id)
+    }
+}
+
+impl Session {
+    pub(crate) fn new(engine: Engine, slot: Arc<Slot>) -> Self {
+        Self { engine, slot }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.slot.id
+    }
+
+    /// Where it stands, as the ledger knows it.
+    pub async fn info(&self) -> Result<epitome_ledger::model::Session> {
+        Ok(self.inner().ledger.session(self.inner().tenant, self.slot.id).await?)
+    }
+
+    /// Says what is sent beside the messages: the system prompt and the definitions of tools. They are counted, not kept.
+    pub fn beside(&self, system: &str, tools: &str) {
+        let counter = &self.inner().counter;
+        let count = |text: &str| if text.is_empty() { Tokens::ZERO } else { counter.text(text) };
+        self.slot.set_outside(count(system) + count(tools));
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.engine.0
+    }
+
+    pub(crate) fn expect(&self, head: Option<TurnId>, fence: Option<u64>) -> Expect {
+        Expect { session: self.slot.id, head, fence }
+    }
+
+    /// Reads the session anew.
+    pub(crate) async fn load(&self) -> Result<Box<Warm>> {
+        let inner = self.inner();
+        let resumed = inner.ledger.resume(inner.tenant, self.slot.id).await?;
+        Ok(Box::new(Warm::resumed(&resumed, inner)?))
+    }
+
+    /// Looks at the session as it is at hand, or reads it first.
+    pub(crate) async fn look<T>(&self, look: impl FnOnce(&mut Warm) -> T) -> Result<T> {
+        let mut state = self.slot.state.lock().await;
+        let mut warm = match state.take() {
+            Some(warm) => warm,
+            None => self.load().await?,
+        };
+        let seen = look(&mut warm);
+        self.put_back(&mut state, warm);
+        Ok(seen)
+    }
+
+    /// Puts what was taken out back in its place.
+    pub(crate) fn put_back(&self, state: &mut Option<Box<Warm>>, warm: Box<Warm>) {
+        let bytes = warm.bytes();
+        *state = Some(warm);
+        self.inner().warmth.touch(&self.slot, bytes);
+    }
+}

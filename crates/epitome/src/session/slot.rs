@@ -1,0 +1,93 @@
+//! What this process holds of a session: its locks, and what is at hand of it.
+//!
+//! Two locks, and one order: whoever compacts holds the turnstile and takes the state only for moments, so that appends never
+//! wait for a summary. Nobody who holds the state asks for the turnstile.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use epitome_core::Tokens;
+use epitome_ledger::model::SessionId;
+
+use super::warm::Warm;
+use crate::compaction::{Breaker, Preparation};
+
+/// What this process holds of a session.
+pub(crate) struct Slot {
+    pub(crate) id: SessionId,
+    /// What is at hand; taken out while it changes, so that whoever is interrupted leaves nothing half-changed.
+    pub(crate) state: tokio::sync::Mutex<Option<Box<Warm>>>,
+    /// Held by whoever compacts.
+    pub(crate) turnstile: tokio::sync::Mutex<Breaker>,
+    /// A compaction that is prepared in the background.
+    pub(crate) preparation: Mutex<Preparation>,
+    /// Tokens of what is sent beside the messages.
+    outside: AtomicU64,
+    /// When it was last used, as the warmth of the engine counts.
+    stamp: AtomicU64,
+}
+
+impl Slot {
+    pub(crate) fn new(id: SessionId) -> Self {
+        Self {
+            id,
+            state: tokio::sync::Mutex::default(),
+            turnstile: tokio::sync::Mutex::default(),
+            preparation: Mutex::default(),
+            outside: AtomicU64::new(0),
+            stamp: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn outside(&self) -> Tokens {
+        Tokens(self.outside.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_outside(&self, tokens: Tokens) {
+        self.outside.store(tokens.0, Ordering::Relaxed);
+    }
+}
+
+/// Which sessions are at hand, and when each was last used.
+#[derive(Default)]
+pub(crate) struct Warmth(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    /// By when they were last used: the sessions and how many bytes each holds.
+    order: BTreeMap<u64, (Weak<Slot>, usize)>,
+    next: u64,
+    bytes: usize,
+    limit: usize,
+}
+
+impl Warmth {
+    /// How many bytes may be at hand.
+    pub(crate) fn limit(&self, bytes: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).limit = bytes;
+    }
+
+    /// A session was used and holds so much; those that rest longest give way.
+    pub(crate) fn touch(&self, slot: &Arc<Slot>, bytes: usize) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        held.next += 1;
+        let stamp = held.next;
+        let before = slot.stamp.swap(stamp, Ordering::Relaxed);
+        if let Some((_, bytes)) = held.order.remove(&before) {
+            held.bytes -= bytes;
+        }
+        held.bytes += bytes;
+        held.order.insert(stamp, (Arc::downgrade(slot), bytes));
+        while held.bytes > held.limit && held.order.len() > 1 {
+            let Some((_, (oldest, bytes))) = held.order.pop_first() else { break };
+            held.bytes -= bytes;
+            // One that is in use just now is touched again soon, and counted again then.
+            if let Some(oldest) = oldest.upgrade()
+                && let Ok(mut state) = oldest.state.try_lock()
+            {
+                *state = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! A session at hand: where it stands and what the model sees of it, so that a turn costs no more than itself.
+
+use std::sync::{Arc, PoisonError};
+
+use epitome_core::calibrate::Gauge;
+use epitome_core::compact::{Compaction, Piece, SystemPlace, view};
+use epitome_core::pressure::Pressure;
+use epitome_core::{Role, Time, Tokens};
+use epitome_ledger::model::{Receipt, RecordedView, Resumed, TurnId};
+use epitome_wire::Dialect;
+
+use super::draft::Draft;
+use super::path::laid_out;
+use super::shown::{Sent, Shown, Writer};
+use crate::engine::Inner;
+use crate::error::Result;
+
+/// A session at hand.
+pub(crate) struct Warm {
+    pub(crate) head: Option<TurnId>,
+    /// The number of messages on its path.
+    pub(crate) length: u64,
+    /// The number of turns on its path.
+    pub(crate) turns: u64,
+    /// Whether the head waits for its reply.
+    pub(crate) waits: bool,
+    /// The nearest compaction and the number of its turn.
+    pub(crate) compaction: Option<(u64, Arc<Compaction>)>,
+    pub(crate) shown: Vec<Shown>,
+    pub(crate) system: Option<Arc<str>>,
+    sent: Vec<Sent>,
+    /// What was handed out last, until something is appended.
+    handed: Option<Arc<[Sent]>>,
+    pub(crate) tokens: Tokens,
+    pub(crate) gauge: Gauge,
+    /// When something was last said.
+    pub(crate) time: Option<Time>,
+    /// Tokens of the context when a decision was last made.
+    pub(crate) decided: Tokens,
+    /// Tokens of the messages that were handed out last, and so are in the provider's cache for a while.
+    handed_tokens: Tokens,
+    /// Whether so much time passed before the last input that no cache holds anything any longer.
+    pub(crate) lapsed: bool,
+    bytes: usize,
+}
+
+impl Warm {
+    /// A session as it was left.
+    pub(crate) fn resumed(resumed: &Resumed, inner: &Inner) -> Result<Self> {
+        let mut warm = Self::of(&resumed.view, inner)?;
+        let session = &resumed.session;
+        (warm.head, warm.turns, warm.waits) = (session.head, session.turns, resumed.waits);
+        Ok(warm)
+    }
+
+    /// What was recorded of a view.
+    pub(crate) fn of(recorded: &RecordedView, inner: &Inner) -> Result<Self> {
+        let shown = recorded.messages.iter().map(|stored| Shown::recorded(stored, &inner.counter));
+        let shown: Vec<Shown> = shown.collect::<Result<_>>()?;
+        let mut warm = Self {
+            head: None,
+            length: recorded.length,
+            turns: 0,
+            waits: false,
+            compaction: recorded.nearest.zip(recorded.compaction.clone().map(Arc::new)),
+            time: shown.last().and_then(|shown| shown.time),
+            bytes: 0,
+            shown,
+            system: None,
+            sent: Vec::new(),
+            handed: None,
+            tokens: Tokens::ZERO,
+            gauge: Gauge::default(),
+            decided: Tokens::ZERO,
+            handed_tokens: Tokens::ZERO,
+            lapsed: false,
+        };
+        warm.rewrite(inner)?;
+        Ok(warm)
+    }
+
+    /// Takes a compaction over that was just recorded.
+    pub(crate) fn compacted(
+        &mut self,
+        compaction: Compaction,
+        shown: Vec<Shown>,
+        receipt: &Receipt,
+        inner: &Inner,
+    ) -> Result<()> {
+        self.shown = shown;
+        self.compaction = Some((receipt.turns.saturating_sub(1), Arc::new(compaction)));
+        (self.head, self.turns, self.length) = (receipt.head, receipt.turns, receipt.messages);
+        self.waits = false;
+        self.rewrite(inner)
+    }
+
+    // Writes the whole view anew.
+    fn rewrite(&mut self, inner: &Inner) -> Result<()> {
+        let writer = Writer { dialect: inner.dialect, counter: &inner.counter, shown: &self.shown };
+        (self.system, self.sent) = match &self.compaction {
+            None => {
+                let pieces: Vec<Piece> = (0..self.shown.len()).map(Piece::Keep).collect();
+                (None, writer.write(&pieces)?)
+            }
+            Some((_, compaction)) => {
+                let (path, messages) = laid_out(self.length, &self.shown)?;
+                let seen = view(compaction, &path, &messages, place(inner.dialect));
+                (seen.system.map(Arc::from), writer.write(&seen.pieces)?)
+            }
+        };
+        self.handed = None;
+        let system = self.system.as_deref().map_or(Tokens::ZERO, |text| inner.counter.text(text));
+        self.tokens = system + self.sent.iter().map(|sent| sent.tokens).sum();
+        self.gauge.reset();
+        for shown in &self.shown {
+            self.gauge.push(&shown.outline);
+        }
+        self.settle();
+        self.bytes = self.shown.iter().map(Shown::bytes).sum::<usize>()
+            + self
+                .sent
+                .iter()
+                .filter(|sent| sent.ordinal.is_none())
+                .map(|sent| sent.json.len())
+                .sum::<usize>();
+        Ok(())
+    }
+
+    /// Takes over what was just appended.
+    pub(crate) fn appended(&mut self, drafts: &[Draft], receipt: &Receipt, time: Time, inner: &Inner) {
+        let writer = Writer { dialect: inner.dialect, counter: &inner.counter, shown: &[] };
+        for draft in drafts {
+            let shown = Shown::appended(draft, self.length, inner.dialect, time);
+            self.sent.push(writer.kept(&shown));
+            self.bytes += shown.bytes();
+            self.tokens += draft.outline.tokens;
+            self.shown.push(shown);
+            self.length += 1;
+        }
+        self.handed = None;
+        self.lapsed |= self.is_silent(time, inner);
+        self.time = Some(time);
+        (self.head, self.turns) = (receipt.head, receipt.turns);
+    }
+
+    fn is_silent(&self, now: Time, inner: &Inner) -> bool {
+        let lapse = i64::try_from(inner.settings.prune.cache_lapse_minutes).unwrap_or(i64::MAX);
+        self.time.is_some_and(|last| now.0 - last.0 > lapse.saturating_mul(60_000))
+    }
+
+    /// How many tokens of the messages the provider still has in its cache.
+    pub(crate) fn cached(&self, now: Time, inner: &Inner) -> Tokens {
+        if self.lapsed || self.is_silent(now, inner) { Tokens::ZERO } else { self.handed_tokens }
+    }
+
+    /// A decision was made; the next one waits until something has changed.
+    pub(crate) fn settle(&mut self) {
+        self.decided = self.tokens;
+        self.lapsed = false;
+    }
+
+    /// The messages as they are sent.
+    pub(crate) fn hand_out(&mut self) -> Arc<[Sent]> {
+        self.handed_tokens = self.tokens;
+        let sent = &self.sent;
+        Arc::clone(self.handed.get_or_insert_with(|| sent.as_slice().into()))
+    }
+
+    /// Everything that a call would send, in the model's tokens: `outside` stands beside the messages.
+    pub(crate) fn estimated(&self, outside: Tokens, inner: &Inner) -> Tokens {
+        let calibration = inner.calibration.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = &inner.model.id;
+        let counted = (outside + self.tokens).0 as f64 * calibration.of(model).ratio();
+        let anchored = self.gauge.next_call(&calibration, model);
+        anchored.unwrap_or_else(|| {
+            self.gauge.whole_context(&calibration, model).max(Tokens(counted.round() as u64))
+        })
+    }
+
+    /// How full the window is.
+    pub(crate) fn pressure(&self, outside: Tokens, inner: &Inner) -> Pressure {
+        let thresholds = inner.settings.compact.thresholds();
+        Pressure::of(self.estimated(outside, inner), inner.model.window, &thresholds)
+    }
+
+    /// Bytes that it holds.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes + std::mem::size_of::<Self>() + self.sent.len() * std::mem::size_of::<Sent>()
+    }
+}
+
+/// Where summaries among the operator's instructions stand in a dialect.
+pub(crate) fn place(dialect: Dialect) -> SystemPlace {
+    match dialect {
+        Dialect::Chat => SystemPlace::Message(Role::System),
+        Dialect::Responses => SystemPlace::Message(Role::Developer),
+        _ => SystemPlace::Outside,
+    }
+}

@@ -1,0 +1,46 @@
+//! Who writes the summaries of a compaction: the offline one, or a user's own, with instructions.
+
+use std::sync::Arc;
+
+use epitome_core::Tokens;
+use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
+
+/// A summariser that can be handed to another thread.
+type Shared = Box<dyn Summarizer + Send>;
+
+/// Makes a summariser for each compaction; none where summaries are written offline.
+#[derive(Clone, Default)]
+pub(crate) struct Summarizers(Option<Arc<dyn Fn() -> Shared + Send + Sync>>);
+
+impl Summarizers {
+    /// Clones of this one.
+    pub(crate) fn of(summarizer: impl Summarizer + Clone + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(move || Box::new(summarizer.clone()))))
+    }
+
+    /// One more, where there is one of the user's own.
+    pub(crate) fn another(&self) -> Option<Shared> {
+        self.0.as_ref().map(|make| make())
+    }
+}
+
+/// A summariser that is told what to mind.
+pub(crate) struct Instructed<'a> {
+    pub(crate) inner: &'a mut dyn Summarizer,
+    pub(crate) instructions: Option<String>,
+}
+
+impl Summarizer for Instructed<'_> {
+    fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        let request = SummaryRequest { instructions: self.instructions.as_deref(), ..request.clone() };
+        self.inner.summarize(&request)
+    }
+
+    fn is_mechanical(&self) -> bool {
+        self.inner.is_mechanical()
+    }
+
+    fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
+        self.inner.recent(from, budget)
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the engine, in one binary, on real databases.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod hooks;
+mod sessions;
+mod support;
+
+/// PostgreSQL servers, as the ledger's own tests have them.
+#[path = "../../../epitome-ledger/tests/all/server.rs"]
+#[allow(dead_code)]
+mod server;
