@@ -30,8 +30,9 @@ pub fn expand(
         1 => range.start.to_string(),
         _ => format!("{}–{}", range.start, range.end.saturating_sub(1)),
     });
-    let note = format!("shown again as they were: {}", shown.collect::<Vec<_>>().join(", "));
-    let mut report = case.account(&expanded, vec![note]);
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let note = (!shown.is_empty()).then(|| format!("shown again as they were: {shown}"));
+    let mut report = case.account(&expanded, note.into_iter().collect());
     if case.trigger().is_none() {
         report.reason = "messages that were hidden are shown again".to_owned();
     }

@@ -61,21 +61,21 @@ impl Session {
         let length = picture.path.len();
         let current = picture.previous.as_deref().ok_or(Error::NothingToUndo)?;
         let mut notes = Vec::new();
-        let (compaction, ranges) = match what {
-            Undo::All => (Compaction::verbatim(length), vec![0..length]),
+        let mut revealed = None;
+        let shown = match what {
+            Undo::All => Compaction::verbatim(length),
             Undo::Last => {
                 let (target, before) = self.last_standing().await?;
                 notes.push(format!("{UNDOES}{target}"));
-                let before = before.map_or_else(|| Compaction::verbatim(length), |before| before.compaction);
-                (before, vec![0..length])
+                before.map_or_else(|| Compaction::verbatim(length), |before| before.compaction)
             }
             Undo::Messages(messages) => {
                 if messages.is_empty() || messages.end > length as u64 {
                     let number = messages.end.saturating_sub(1).max(messages.start);
                     return Err(Error::NotThere { what: "message", number, count: length as u64 });
                 }
-                let range = messages.start as usize..messages.end as usize;
-                (current.clone(), vec![range])
+                revealed = Some(messages.start as usize..messages.end as usize);
+                current.clone()
             }
         };
         let request = Request {
@@ -86,20 +86,9 @@ impl Session {
             ..Request::new(&inner.settings)
         };
         let count = |text: &str| inner.counter.text(text);
-        let expanded = match what {
-            Undo::Messages(_) => {
-                compact::expand(&picture.path, &picture.messages, &request, &compaction, &ranges, &count)
-            }
-            // Nothing of it is hidden, so that there is nothing to reveal: only the account is wanted.
-            _ => compact::expand(
-                &picture.path,
-                &picture.messages,
-                &request,
-                &compaction.reaching(length),
-                &[],
-                &count,
-            ),
-        };
+        let shown = shown.reaching(length);
+        let expanded =
+            compact::expand(&picture.path, &picture.messages, &request, &shown, revealed.as_slice(), &count);
         let compaction = expanded.compaction.ok_or(Error::NothingToUndo)?.reaching(length);
         if current.clone().reaching(length).segments == compaction.segments {
             return Err(Error::NothingToUndo);
