@@ -193,7 +193,8 @@ pub(crate) struct AppendEvent {
     /// Where on the platform.
     #[arg(long, value_name = "NAME", default_value = "")]
     pub(crate) channel: String,
-    /// The platform's own id; one that is handed in twice is recorded once [default: made of the payload].
+    /// The platform's own id; what is handed in twice is recorded once, what is told otherwise is another version of it
+    /// [default: made of the payload].
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
     /// When: 2026-02-03 or 2026-02-03T06:17:55Z [default: now].
@@ -201,6 +202,9 @@ pub(crate) struct AppendEvent {
     pub(crate) time: Option<Time>,
     #[command(flatten)]
     pub(crate) database: Database,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// List events, the latest recorded first.
@@ -214,6 +218,12 @@ pub(crate) struct ListEvents {
     /// Only of this channel.
     #[arg(long, value_name = "NAME")]
     pub(crate) channel: Option<String>,
+    /// Only with this id of the platform.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Also what was told before it was told otherwise.
+    #[arg(long)]
+    pub(crate) all_versions: bool,
     #[command(flatten)]
     pub(crate) paged: Paged,
     /// Print JSON, one event a line.

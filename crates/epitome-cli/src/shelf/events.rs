@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use epitome_core::{ContentHash, Time};
-use epitome_ledger::model::{Event, EventFilter, NewEvent};
+use epitome_ledger::model::{Event, EventFilter, EventReceipt, NewEvent, Novelty, Versions};
 use serde_json::json;
 
 use super::Shelf;
@@ -31,8 +31,21 @@ pub(super) fn append(arguments: &AppendEvent, shelf: &Shelf) -> anyhow::Result<(
         turns: Vec::new(),
         payload,
     };
-    let number = shelf.wait(shelf.ledger.append_event(shelf.tenant, event))?;
-    println!("{number}");
+    let EventReceipt { number, version, novelty } =
+        shelf.wait(shelf.ledger.append_event(shelf.tenant, event))?;
+    let (word, told) = match novelty {
+        Novelty::New => ("new", format!("event {number} is new")),
+        Novelty::Changed => {
+            ("changed", format!("event {number} is version {version} of what was told before; both are kept"))
+        }
+        Novelty::Known => ("known", format!("event {number} was known")),
+    };
+    if arguments.json {
+        println!("{}", json!({"event": number, "version": version, "novelty": word}));
+    } else {
+        println!("{number}");
+        say(told);
+    }
     Ok(())
 }
 
@@ -43,7 +56,12 @@ fn now() -> Time {
 
 /// Lists events.
 pub(super) fn list(arguments: &ListEvents, shelf: &Shelf) -> anyhow::Result<()> {
-    let filter = EventFilter { platform: arguments.platform.clone(), channel: arguments.channel.clone() };
+    let filter = EventFilter {
+        platform: arguments.platform.clone(),
+        channel: arguments.channel.clone(),
+        external: arguments.id.clone(),
+        versions: if arguments.all_versions { Versions::All } else { Versions::Newest },
+    };
     let page = shelf.wait(shelf.ledger.events(shelf.tenant, filter, paging(&arguments.paged)))?;
     let mut out = anstream::stdout().lock();
     for event in &page.items {
@@ -79,6 +97,7 @@ fn as_json(event: &Event) -> serde_json::Value {
         "platform": event.platform,
         "channel": event.channel,
         "id": event.external,
+        "version": event.version,
         "time": event.time,
         "turns": event.turns,
         "payload": String::from_utf8_lossy(&event.payload),

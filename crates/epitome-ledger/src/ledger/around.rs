@@ -7,8 +7,8 @@ use epitome_core::RecallId;
 use super::{Ledger, work};
 use crate::error::Result;
 use crate::model::{
-    ChainHash, Event, EventFilter, Expect, Hit, KnownPrefix, Lease, NewEvent, NewNote, Note, Recalled,
-    Search, SessionId, TenantId, TurnId,
+    ChainHash, Event, EventFilter, EventReceipt, Expect, Hit, KnownPrefix, Lease, NewEvent, NewNote, Note,
+    Recalled, Search, SessionId, TenantId, TurnId,
 };
 use crate::page::{Page, Paging};
 use crate::sqlite::Need;
@@ -69,8 +69,8 @@ impl Ledger {
         self.write_session(work!(sql => lease::release(sql, tenant, lease).await)).await
     }
 
-    /// Records what happened on a channel and returns its number; what was recorded before keeps its own.
-    pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<u64> {
+    /// Records what happened on a channel, once. What is told otherwise than before is recorded as another version of it.
+    pub async fn append_event(&self, tenant: TenantId, new: NewEvent) -> Result<EventReceipt> {
         self.record(Need::Order, 1, work!(sql => event::append(sql, tenant, new).await)).await
     }
 

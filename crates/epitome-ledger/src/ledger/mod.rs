@@ -2,6 +2,7 @@
 
 mod around;
 mod begin;
+mod conversation;
 mod run;
 mod upkeep;
 

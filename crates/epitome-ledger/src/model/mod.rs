@@ -2,6 +2,7 @@
 
 mod chain;
 mod checkup;
+mod conversation;
 mod event;
 mod id;
 mod lease;
@@ -16,7 +17,8 @@ mod view;
 
 pub use chain::ChainHash;
 pub use checkup::{Checkup, Finding};
-pub use event::{Event, EventFilter, NewEvent};
+pub use conversation::{ConversationState, HistoryRow, Tier};
+pub use event::{Event, EventFilter, EventReceipt, NewEvent, Novelty, Versions};
 pub use id::{SessionId, TenantId, TurnId};
 pub use lease::Lease;
 pub use message::{NewMessage, Notation, Recalled, Record, StoredMessage};

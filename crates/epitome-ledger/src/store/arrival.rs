@@ -16,13 +16,14 @@ use crate::sql::{Sql, Statement, Value, values_of};
 const VERSION: u8 = 1;
 
 /// What can be kept. The number of a statement is its place here; it never changes.
-const FORMS: [&str; 6] = [
+const FORMS: [&str; 7] = [
     super::append::INSERT_TURN,
     super::append::INSERT_REPLY,
     super::message::INSERT_BODY,
     super::message::INSERT_MESSAGE,
-    super::entry::INSERT,
+    super::entry::INSERT_OF_SESSION,
     super::recall::INSERT,
+    super::entry::INSERT,
 ];
 
 /// Statements as the bytes of one row; nothing where one of them cannot be kept.
@@ -125,6 +126,7 @@ impl Rest<'_> {
 /// It has no savepoint around it: whatever fails leaves nothing behind, or ends the whole transaction.
 pub(crate) async fn keep(
     sql: &mut Sql<'_>,
+    tenant: i64,
     turn: Option<&uuid::Uuid>,
     record: Vec<u8>,
     step: &Statement,
@@ -136,9 +138,9 @@ pub(crate) async fn keep(
         return Ok(false);
     }
     // SQLite would go on behind the highest key, also where that is below zero.
-    let insert = "INSERT INTO arrivals (turn, record, key) \
-         VALUES ($1, $2, (SELECT max(COALESCE(max(key), 0), 0) + 1 FROM arrivals)) RETURNING key";
-    let row = sql.one(insert, &values_of![turn, record]).await?;
+    let insert = "INSERT INTO arrivals (tenant, turn, record, key) \
+         VALUES ($1, $2, $3, (SELECT max(COALESCE(max(key), 0), 0) + 1 FROM arrivals)) RETURNING key";
+    let row = sql.one(insert, &values_of![tenant, turn, record]).await?;
     let key = row.ok_or_else(|| LedgerError::damaged("an arrival has no key"))?.int()?;
     let moved = sql.execute(&step.text, &step.values).await;
     if !matches!(moved, Ok(1)) {

@@ -65,7 +65,7 @@ pub(crate) async fn record(
     let (key, tenant) = (tail.standing.key, tail.standing.tenant);
     tail.push(insert(key, tenant, number, &new, [summarized_through, first_kept])?);
     if new.compaction.summary().is_some() {
-        tail.push(entry::insert(entry::Place::summary(key, number)));
+        tail.push(entry::insert(entry::Place::summary(tenant, key, number)));
     }
     tail.finish(sql).await
 }

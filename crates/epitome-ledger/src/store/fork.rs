@@ -39,7 +39,7 @@ pub(crate) async fn at(sql: &mut Sql<'_>, tenant: TenantId, id: TurnId, new: New
         tokens_used,
     };
     let key = session::insert(sql, tenant, &new, &start).await?;
-    for statement in path.stored(key) {
+    for statement in path.stored(tenant, key) {
         sql.execute(&statement.text, &statement.values).await?;
     }
     session::by_id(sql, tenant, new.id).await

@@ -103,7 +103,8 @@ async fn these(sql: &mut Sql<'_>, text: &str, values: &[Value]) -> Result<usize>
 pub(crate) async fn event(sql: &mut Sql<'_>, number: i64) -> Result<()> {
     let text = sql.either(
         "SELECT key FROM entries WHERE kind = 2 AND place = $1 AND key <= (SELECT indexed FROM progress)",
-        "SELECT key FROM entries WHERE kind = 2 AND place = $1 AND terms IS NOT NULL",
+        // Whoever indexes it just now did not see what changed; whoever comes later will.
+        "SELECT key FROM entries WHERE kind = 2 AND place = $1 FOR UPDATE",
     );
     let keys = keys(sql, text, &values_of![number]).await?;
     if sql.either(true, false) {

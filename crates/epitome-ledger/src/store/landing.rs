@@ -105,7 +105,7 @@ impl Landing {
         let landed = match self.record {
             Some(record) => {
                 let turn = self.turn.as_ref().map(TurnId::as_uuid);
-                arrival::keep(sql, turn, record, &self.step).await?
+                arrival::keep(sql, self.after.standing.tenant, turn, record, &self.step).await?
             }
             None => sql.land(&self.step, &self.statements).await?,
         };

@@ -69,7 +69,7 @@ pub(crate) fn insert(prepared: Prepared, place: &Place) -> Result<Vec<Statement>
     let mut statements = vec![
         insert_body(place.tenant, hash, digest, message.body),
         Statement::new(INSERT_MESSAGE, values),
-        entry::insert(entry::Place::message(place.session, place.ordinal)),
+        entry::insert(entry::Place::message(place.tenant, place.session, place.ordinal)),
     ];
     statements.extend(recall::insert(recalls, place));
     Ok(statements)

@@ -8,6 +8,7 @@ pub(crate) mod append;
 pub(crate) mod arrival;
 pub(crate) mod code;
 pub(crate) mod compact;
+pub(crate) mod conversation;
 pub(crate) mod entry;
 pub(crate) mod event;
 pub(crate) mod fork;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{LedgerError, Result};
-use crate::sql::{Sql, Statement, values_of};
+use crate::sql::{Sql, Statement, Value, values_of};
 
 /// A stretch of a path that lies on one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,12 +83,14 @@ impl Path {
     }
 
     /// The statements that store this path as the ancestry of a session.
-    pub(crate) fn stored(&self, session: i64) -> Vec<Statement> {
-        let insert = "INSERT INTO spans (session, owner, from_turn, to_turn, from_message, to_message) \
-             VALUES ($1, $2, $3, $4, $5, $6)";
+    pub(crate) fn stored(&self, tenant: i64, session: i64) -> Vec<Statement> {
+        let insert = "INSERT INTO spans (tenant, session, owner, from_turn, to_turn, from_message, to_message) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7)";
         let statement = |span: &Span| {
             let Span { owner, turns, messages } = span;
-            let values = values_of![session, *owner, turns.start, turns.end, messages.start, messages.end];
+            let (turns, messages) = ([turns.start, turns.end], [messages.start, messages.end]);
+            let mut values = values_of![tenant, session, *owner];
+            values.extend(turns.into_iter().chain(messages).map(Value::from));
             Statement::new(insert, values)
         };
         self.0.iter().filter(|span| !span.turns.is_empty()).map(statement).collect()

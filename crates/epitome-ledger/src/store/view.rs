@@ -44,7 +44,13 @@ pub(crate) async fn resumed(sql: &mut Sql<'_>, tenant: i64, id: SessionId) -> Re
     Ok(Resumed { session: standing.session, view, waits })
 }
 
-async fn read(sql: &mut Sql<'_>, path: &Path, nearest: Option<u64>, length: u64) -> Result<RecordedView> {
+/// What is seen of a path of this length whose nearest compaction is the turn of this number.
+pub(crate) async fn read(
+    sql: &mut Sql<'_>,
+    path: &Path,
+    nearest: Option<u64>,
+    length: u64,
+) -> Result<RecordedView> {
     let compaction = match nearest {
         Some(nearest) => {
             let owner = path.owner_of_turn(nearest)?;

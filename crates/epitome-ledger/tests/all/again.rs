@@ -122,7 +122,7 @@ fn what_cannot_be_put_in_its_place_stops_nothing_else() {
         let turns = talk(&ledger, &session, 0..2).await;
         ledger.close().await;
         let connection = rusqlite::Connection::open(place.file()).unwrap();
-        let insert = "INSERT INTO arrivals (record) VALUES (?1)";
+        let insert = "INSERT INTO arrivals (tenant, record) VALUES (1, ?1)";
         for record in
             [second_reply(&connection, turns[1]), vec![1, 77, 1, 0], second_reply(&connection, turns[0])]
         {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use epitome_core::Time;
 use epitome_ledger::model::{
-    ChainHash, EventFilter, Expect, NewEvent, NewMessage, NewNote, NewSession, NewTurn, NoteKind, TenantId,
+    ChainHash, EventFilter, EventReceipt, Expect, NewEvent, NewMessage, NewNote, NewSession, NewTurn,
+    NoteKind, Novelty, TenantId,
 };
 use epitome_ledger::{Clock, Ledger, LedgerError, Options, Paging};
 
@@ -132,17 +133,24 @@ async fn events_are_recorded_once_and_linked(place: Place) {
     };
     let mut numbers = Vec::new();
     for number in 0..5 {
-        numbers.push(ledger.append_event(ME, event(number)).await.unwrap());
+        let receipt = ledger.append_event(ME, event(number)).await.unwrap();
+        assert_eq!((receipt.version, receipt.novelty), (1, Novelty::New));
+        numbers.push(receipt.number);
     }
-    let again = NewEvent { payload: b"changed".to_vec(), turns: vec![turns[0]], ..event(1) };
-    assert_eq!(ledger.append_event(ME, again).await.unwrap(), numbers[1]);
+    let again = NewEvent { time: Time(77), turns: vec![turns[0]], ..event(1) };
+    let again = ledger.append_event(ME, again).await.unwrap();
+    assert_eq!(again, EventReceipt { number: numbers[1], version: 1, novelty: Novelty::Known });
     ledger.link_event(ME, numbers[2], turns[0]).await.unwrap();
     ledger.link_event(ME, numbers[2], turns[0]).await.unwrap();
     let linked = ledger.events_of_turn(ME, turns[0]).await.unwrap();
     assert_eq!(linked.iter().map(|event| event.number).collect::<Vec<_>>(), [numbers[1], numbers[2]]);
     assert_eq!(linked[0].payload, b"event 1", "what was recorded stays");
     assert_eq!(linked[1].turns, [turns[0]]);
-    let discord = EventFilter { platform: Some("discord".to_owned()), channel: Some("general".to_owned()) };
+    let discord = EventFilter {
+        platform: Some("discord".to_owned()),
+        channel: Some("general".to_owned()),
+        ..EventFilter::default()
+    };
     let page = ledger.events(ME, discord.clone(), Paging::first(2)).await.unwrap();
     assert_eq!(page.items.iter().map(|event| event.number).collect::<Vec<_>>(), [numbers[4], numbers[2]]);
     let rest = ledger.events(ME, discord, Paging::after(page.next.unwrap(), 2)).await.unwrap();

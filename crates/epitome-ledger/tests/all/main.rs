@@ -7,6 +7,7 @@ mod around;
 mod basics;
 mod contention;
 mod crash;
+mod events;
 mod faults;
 mod full;
 mod kept;

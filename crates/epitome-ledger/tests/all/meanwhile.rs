@@ -69,8 +69,8 @@ impl Writer {
     fn obstacle(self, session: &Session) -> String {
         let uuid = session.id.to_string().replace('-', "");
         match self {
-            Self::Event => "INSERT INTO events (tenant, platform, channel, external, time, body) \
-                 SELECT key, 'chat', 'c', '1', 0, 0 FROM tenants"
+            Self::Event => "INSERT INTO events (tenant, platform, channel, external, version, time, body) \
+                 SELECT key, 'chat', 'c', '1', 1, 0, 0 FROM tenants"
                 .to_owned(),
             _ => format!(
                 "INSERT INTO messages (session, ordinal, tenant, turn, role, record, notation, body, tokens, chain) \

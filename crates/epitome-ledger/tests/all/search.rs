@@ -167,7 +167,7 @@ async fn summaries_and_events_are_found(place: Place) {
         payload: br#"{"text":"a zeppelin overhead"}"#.to_vec(),
         turns: vec![turns[0]],
     };
-    let number = ledger.append_event(ME, event).await.unwrap();
+    let number = ledger.append_event(ME, event).await.unwrap().number;
     for scope in [Scope::Tenant, Scope::Session(session.id)] {
         let hits = found(&ledger, "zeppelin*", scope, Order::Newest).await;
         assert_eq!(hits.len(), 2);

@@ -29,7 +29,12 @@ pub fn rfc3339(text: &str) -> Option<Time> {
     };
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
     let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+    if !(1..=12).contains(&month) || hour > 23 || minute > 59 || second > 60 {
+        return None;
+    }
+    let next = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+    let length = days_since_1970(next.0, next.1, 1) - days_since_1970(year, month, 1);
+    if !(1..=length).contains(&day) {
         return None;
     }
     let (millisecond, zone) = fraction(text.get(19..)?)?;
@@ -86,6 +91,10 @@ mod tests {
             ("2024-02-29T23:59:60-00:30", Some(1_709_253_000_000)),
             ("1969-12-31T23:59:59.999Z", Some(-1)),
             ("2026-13-03T06:17:55Z", None),
+            ("2026-02-29T06:17:55Z", None),
+            ("2026-12-31T06:17:55Z", Some(1_798_697_875_000)),
+            ("2026-12-32T06:17:55Z", None),
+            ("2026-04-31T06:17:55Z", None),
             ("2026-02-03", None),
             ("2026-02-03T06:17:55.Z", None),
             ("2026-02-03T06:17:55+1:xx", None),

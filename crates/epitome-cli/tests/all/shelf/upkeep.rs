@@ -11,7 +11,17 @@ on_both!(events_are_recorded_once, what_is_purged_is_gone);
 fn events_are_recorded_once(desk: &Desk) {
     let append = ["events", "append", "--platform", "chat", "--channel", "bridge"];
     let first = desk.run(&[&append[..], &["the mast is down", "--id", "7", "--time", "2026-02-03"]].concat());
-    assert_eq!(first.text(), desk.run(&[&append[..], &["other words", "--id", "7"]].concat()).text());
+    assert!(first.stderr.contains("is new"), "{}", first.stderr);
+    let again = desk.run(&[&append[..], &["the mast is down", "--id", "7"]].concat());
+    assert!(again.stderr.contains("was known"), "{}", again.stderr);
+    assert_eq!(first.text(), again.text());
+    let wrong = desk.run(&[&append[..], &["never", "--time", "2026-02-30"]].concat());
+    assert_eq!(wrong.code, 2, "{}", wrong.stderr);
+    for nothing in
+        [["events", "append", "", "--platform", "chat"], ["events", "append", "x", "--platform", ""]]
+    {
+        assert_eq!(desk.run(&nothing).code, 1);
+    }
     desk.run_with(b"from \xff stdin", &append).text();
     let listed = desk.run(&["events", "list", "--json"]).json_lines();
     assert_eq!(listed.len(), 2);
@@ -21,6 +31,16 @@ fn events_are_recorded_once(desk: &Desk) {
     let found = desk.run(&["search", "--json", "mast"]).json_lines();
     assert_eq!(found[0]["kind"], "event");
     assert!(desk.run(&["events", "list"]).text().contains("the mast is down"));
+    let edit = desk.run(&[&append[..], &["the mast is up", "--id", "7", "--json"]].concat()).json();
+    assert_eq!((&edit["novelty"], &edit["version"]), (&json!("changed"), &json!(2)));
+    let seven = ["events", "list", "--json", "--id", "7"];
+    let payloads = |arguments: &[&str]| -> Vec<String> {
+        let listed = desk.run(arguments).json_lines();
+        listed.iter().map(|event| event["payload"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(payloads(&seven), ["the mast is up"]);
+    assert_eq!(payloads(&[&seven[..], &["--all-versions"]].concat()), ["the mast is up", "the mast is down"]);
+    desk.is_sound();
 }
 
 fn what_is_purged_is_gone(desk: &Desk) {
