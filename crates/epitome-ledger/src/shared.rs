@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -48,13 +49,32 @@ const SESSIONS: usize = 4096;
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) packs: Packs,
+    /// Arrivals that were found in a SQLite file when it was opened.
+    left_behind: AtomicUsize,
     tenants: Mutex<HashMap<TenantId, i64>>,
     sessions: Mutex<HashMap<(TenantId, SessionId), Known>>,
 }
 
 impl Shared {
     pub(crate) fn new(clock: Clock) -> Self {
-        Self { clock, packs: Packs::default(), tenants: Mutex::default(), sessions: Mutex::default() }
+        let left_behind = AtomicUsize::new(0);
+        Self {
+            clock,
+            packs: Packs::default(),
+            left_behind,
+            tenants: Mutex::default(),
+            sessions: Mutex::default(),
+        }
+    }
+
+    /// How many arrivals whoever ended had left behind when this process came.
+    pub(crate) fn left_behind(&self) -> usize {
+        self.left_behind.load(Ordering::Relaxed)
+    }
+
+    /// Remembers how many arrivals were found at opening.
+    pub(crate) fn found_left_behind(&self, count: usize) {
+        self.left_behind.store(count, Ordering::Relaxed);
     }
 
     /// The key of a tenant that was met before.

@@ -5,14 +5,15 @@ use serde_json::json;
 use super::Shelf;
 use crate::args::Doctor;
 use crate::fail::failure;
-use crate::print::{BAD, GOOD, grouped, paint, plural};
+use crate::print::{BAD, FAINT, GOOD, grouped, paint, plural};
 
 /// What is checked, for those who want to know what "nothing is wrong" means.
-const CHECKED: [&str; 5] = [
+const CHECKED: [&str; 6] = [
     "the database's own pages",
     "bodies: every byte hashes to its name, packs unpack",
     "sessions: turns and messages without gaps, chain hashes, heads, counts, spans of forks",
     "compactions: segments tile their path, the nearest one is known at every turn",
+    "rows: each belongs to a turn, a session and a tenant that is there, and events to their turns",
     "index: an entry for everything, found by its own words; recall ids point at messages",
 ];
 
@@ -23,9 +24,13 @@ pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
         let findings = checkup.findings.iter();
         let findings: Vec<_> =
             findings.map(|finding| json!({"subject": finding.subject, "problem": finding.problem})).collect();
+        let notes = checkup.notes.iter();
+        let notes: Vec<_> =
+            notes.map(|note| json!({"subject": note.subject, "note": note.problem})).collect();
         let told = json!({
             "sessions": checkup.sessions, "turns": checkup.turns, "messages": checkup.messages,
             "bodies": checkup.bodies, "events": checkup.events, "checked": CHECKED, "findings": findings,
+            "notes": notes,
         });
         println!("{told}");
     } else {
@@ -41,6 +46,9 @@ pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
         for what in CHECKED {
             anstream::println!("  checked: {what}");
         }
+        for note in &checkup.notes {
+            anstream::println!("{} {note}", paint(FAINT, "note:"));
+        }
         for finding in &checkup.findings {
             anstream::println!("{} {finding}", paint(BAD, "wrong:"));
         }
@@ -53,7 +61,7 @@ pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
         }
         count => Err(failure(
             format!("{} in {}", plural(count, "finding"), shelf.name),
-            "nothing was repaired; restore a backup, or export what can be read and import it anew",
+            "nothing was repaired; restore a backup, or save what can be read: epitome export, or sqlite3 FILE .recover",
         )),
     }
 }

@@ -99,7 +99,9 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         LedgerError::BadAddress(_) => "a database is sqlite:PATH or postgres://USER@HOST/DATABASE",
         LedgerError::NewerSchema { .. } => "use the version of epitome that wrote it, or a later one",
         LedgerError::NotALedger(_) => "name another file with --db",
-        LedgerError::Damaged(_) => "epitome doctor says what is wrong; restore a backup",
+        LedgerError::Damaged(_) => {
+            "epitome doctor says what is wrong; restore a backup, or save what can be read: sqlite3 FILE .recover"
+        }
         LedgerError::ReadOnly(_) => {
             "check the permissions of the file and its folder; an older schema is brought up by any command that writes"
         }

@@ -26,6 +26,7 @@ struct Subject {
     nearest: Option<u64>,
     compactions: u64,
     tokens_total: u64,
+    tokens_used: u64,
 }
 
 /// What is true at some place of a path.
@@ -35,16 +36,18 @@ struct Running {
     nearest: Option<u64>,
     compactions: u64,
     head: Option<uuid::Uuid>,
+    /// Tokens of the context; unknown where a fork has not been told since it left.
+    used: Option<u64>,
 }
 
 pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
     let mut after = 0;
     let text = "SELECT id, key, parent, purged, first_turn, first_message, turns, messages, head, parent_turn, chain, \
-         nearest, compactions, tokens_total FROM sessions WHERE key > $1 ORDER BY key LIMIT 256";
+         nearest, compactions, tokens_total, tokens_used FROM sessions WHERE key > $1 ORDER BY key LIMIT 256";
     loop {
         let rows = sql.query(text, &values_of![after]).await?;
         if rows.is_empty() {
-            return orphans(sql, checkup).await;
+            return Ok(());
         }
         for mut row in rows {
             let name = format!("session {}", uuid::Uuid::from_slice(&row.blob()?).unwrap_or_default());
@@ -69,6 +72,7 @@ pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()
                 nearest: row.maybe_count()?,
                 compactions: row.count()?,
                 tokens_total: row.count()?,
+                tokens_used: row.count()?,
             };
             checkup.sessions += u64::from(!subject.purged);
             // What cannot be read at all is a finding, too; the next session may be well.
@@ -109,6 +113,8 @@ async fn session_is_sound(sql: &mut Sql<'_>, checkup: &mut Checkup, subject: &Su
     if !subject.purged {
         let total = total(sql, &path).await?;
         checkup.expect(name, "its total of tokens", subject.tokens_total, total);
+        let used = running.used.unwrap_or(subject.tokens_used);
+        checkup.expect(name, "its tokens in use", subject.tokens_used, used);
     }
     let beyond = "SELECT count(*) FROM messages WHERE session = $1 AND (ordinal >= $2 OR ordinal < $3)";
     let values = values_of![subject.key, subject.end.messages, subject.end.first_message];
@@ -154,7 +160,8 @@ async fn start(sql: &mut Sql<'_>, subject: &Subject, path: &Path) -> Result<Runn
         }
         None => (None, 0),
     };
-    Ok(Running { messages, chain, nearest, compactions, head: subject.parent_turn })
+    let used = subject.parent.is_none().then_some(0);
+    Ok(Running { messages, chain, nearest, compactions, head: subject.parent_turn, used })
 }
 
 async fn turn_is_sound(
@@ -175,22 +182,36 @@ async fn turn_is_sound(
             checkup.found(&name, error.to_string());
         }
         checkup.expect(&name, "its number of messages", turn.end - turn.first, 0);
+        running.used = Some(record.tokens_after.0);
     }
     checkup.expect(&name, "its nearest compaction", turn.nearest, running.nearest);
     checkup.expect(&name, "its number of compactions", turn.compactions, running.compactions);
-    messages(sql, checkup, subject, turn, running).await?;
+    let (asked, answered) = messages(sql, checkup, subject, turn, running).await?;
+    if turn.kind == TurnKind::Call {
+        running.used = used(turn, running.used, asked, answered);
+    }
     running.head = Some(*turn.id.as_uuid());
     Ok(())
 }
 
+// Tokens of the context behind a call: as the provider counted them, or as they were estimated before, or one by one.
+fn used(turn: &Turn, before: Option<u64>, asked: u64, answered: u64) -> Option<u64> {
+    let sent = turn.estimated.map(|tokens| tokens.0).or(before.map(|before| before + asked));
+    let billed = turn.reply.as_ref().and_then(|reply| reply.usage);
+    let billed = billed.filter(|usage| usage.total_input().0 > 0);
+    billed.map(|usage| (usage.total_input() + usage.output).0).or(sent.map(|sent| sent + answered))
+}
+
+// Checks the messages of a turn, and says how many tokens it asked and answered.
 async fn messages(
     sql: &mut Sql<'_>,
     checkup: &mut Checkup,
     subject: &Subject,
     turn: &Turn,
     running: &mut Running,
-) -> Result<()> {
-    let text = "SELECT m.ordinal, m.turn, m.record, m.chain, b.digest, b.size, b.pack, b.place, b.bytes \
+) -> Result<(u64, u64)> {
+    let (mut asked, mut answered) = (0, 0);
+    let text = "SELECT m.ordinal, m.turn, m.record, m.tokens, m.chain, b.digest, b.size, b.pack, b.place, b.bytes \
          FROM messages m LEFT JOIN bodies b ON b.key = m.body AND b.tenant = m.tenant \
          WHERE m.session = $1 AND m.ordinal >= $2 AND m.ordinal < $3 ORDER BY m.ordinal";
     let rows = sql.query(text, &values_of![subject.key, turn.first, turn.end]).await?;
@@ -200,7 +221,9 @@ async fn messages(
         checkup.messages += 1;
         checkup.expect(&name, "its ordinal", row.count()?, running.messages);
         checkup.expect(&name, "its turn", row.count()?, turn.number);
-        checkup.expect(&name, "whether it is a reply", row.int()? > 0, running.messages >= turn.input_end);
+        let is_reply = row.int()? > 0;
+        checkup.expect(&name, "whether it is a reply", is_reply, running.messages >= turn.input_end);
+        *if is_reply { &mut answered } else { &mut asked } += row.count()?;
         let chain = session::chain(&row.blob()?)?;
         let digest = row.maybe_blob()?;
         let digest = match digest.and_then(|digest| <[u8; 32]>::try_from(digest).ok()) {
@@ -211,7 +234,7 @@ async fn messages(
         checkup.expect(&name, "its chain hash", chain, running.chain);
         running.messages += 1;
     }
-    Ok(())
+    Ok((asked, answered))
 }
 
 async fn total(sql: &mut Sql<'_>, path: &Path) -> Result<u64> {
@@ -223,18 +246,4 @@ async fn total(sql: &mut Sql<'_>, path: &Path) -> Result<u64> {
         total += sql.one(text, &values).await?.map(|mut row| row.count()).transpose()?.unwrap_or(0);
     }
     Ok(total)
-}
-
-// Rows of sessions that do not exist.
-async fn orphans(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
-    for table in ["messages", "turns", "replies", "compactions", "notes", "spans"] {
-        let text = format!("SELECT count(*) FROM {table} WHERE session NOT IN (SELECT key FROM sessions)");
-        let count = sql.one(&text, &[]).await?.map(|mut row| row.count()).transpose()?;
-        checkup.expect(table, "the count of rows that belong to no session", count, Some(0));
-    }
-    let text = "SELECT count(*) FROM turns t WHERE t.kind = 0 AND EXISTS \
-         (SELECT 1 FROM compactions c WHERE c.session = t.session AND c.turn = t.number)";
-    let count = sql.one(text, &[]).await?.map(|mut row| row.count()).transpose()?;
-    checkup.expect("compactions", "the count of those that are model calls", count, Some(0));
-    Ok(())
 }

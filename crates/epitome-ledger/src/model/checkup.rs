@@ -17,9 +17,11 @@ pub struct Checkup {
     pub events: u64,
     /// What is wrong; nothing was repaired.
     pub findings: Vec<Finding>,
+    /// What is not wrong, and still worth knowing.
+    pub notes: Vec<Finding>,
 }
 
-/// Something that is wrong.
+/// Something that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// With what.

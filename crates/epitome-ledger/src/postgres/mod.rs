@@ -163,6 +163,10 @@ impl Postgres {
                 tracing::debug!(%error, "a connection to postgresql ended");
             }
         });
+        // Whoever set the database to answer before a commit is durable did not mean the ledger's.
+        let durable = "SELECT set_config('synchronous_commit', 'on', false) \
+             WHERE current_setting('synchronous_commit') = 'off'";
+        client.batch_execute(durable).await.map_err(statement::failure)?;
         Ok(Lane::new(client))
     }
 

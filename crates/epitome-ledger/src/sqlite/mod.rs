@@ -20,7 +20,7 @@ use crate::error::{LedgerError, Result};
 use crate::options::{Access, Options};
 use crate::shared::Shared;
 use crate::sql::Work;
-pub(crate) use statement::{execute, query};
+pub(crate) use statement::{complaints, execute, query};
 pub(crate) use writer::Need;
 
 /// A SQLite file that is open.
@@ -95,9 +95,11 @@ impl Drop for Sqlite {
 // the file before it is; so even a guest puts it there, if that is possible, as SQLite does with its own log.
 fn tidy(path: &Path, shared: &Shared) {
     let tidied = open::guest(path).and_then(|guest| {
-        if query(&guest, "SELECT 1 FROM arrivals WHERE key > 0 LIMIT 1", &[])?.is_empty() {
+        let arrivals = query(&guest, "SELECT key FROM arrivals WHERE key > 0", &[])?.len();
+        if arrivals == 0 {
             return Ok(());
         }
+        shared.found_left_behind(arrivals);
         let mut connection = open::owner(path)?;
         upkeep::settle_all(&mut connection, shared)
     });

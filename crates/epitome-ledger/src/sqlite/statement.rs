@@ -37,6 +37,23 @@ pub(crate) fn execute(connection: &Connection, text: &str, values: &[Value]) -> 
     Ok(changed as u64)
 }
 
+/// What SQLite has to say about its pages, as far as it comes: it ends where it cannot go on.
+pub(crate) fn complaints(connection: &Connection) -> Result<Vec<String>> {
+    let mut statement = connection.prepare("PRAGMA integrity_check(100)").map_err(failure)?;
+    let mut rows = statement.query([]).map_err(failure)?;
+    let mut told = Vec::new();
+    loop {
+        match rows.next() {
+            Ok(Some(row)) => told.push(row.get(0).map_err(failure)?),
+            Ok(None) => return Ok(told),
+            Err(error) => {
+                told.push(format!("it cannot be read any further: {error}"));
+                return Ok(told);
+            }
+        }
+    }
+}
+
 /// Runs a statement that takes no values, as those are that begin and end transactions.
 pub(crate) fn perform(connection: &Connection, text: &str) -> Result<()> {
     let mut statement = connection.prepare_cached(text).map_err(failure)?;

@@ -47,6 +47,7 @@ impl Upkeep {
     pub(super) fn new(connection: &mut Connection, shared: &Shared) -> Self {
         let mut upkeep = Self { arrived: 0, unindexed: 0, unpacked: true, durable: true, failed: false };
         upkeep.recount(connection, shared);
+        shared.found_left_behind(upkeep.arrived);
         upkeep
     }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use epitome_core::Time;
 
-use super::{arrival, entry, pack, recall, tenant};
+use super::path::{End, Path};
+use super::{arrival, entry, message, pack, recall, tenant};
 use crate::error::{LedgerError, Result};
-use crate::model::{Purge, TenantId, Tombstone, Warrant};
+use crate::model::{ChainHash, Purge, TenantId, Tombstone, Warrant};
 use crate::sql::{Row, Sql, Value, values_of};
 
 /// Takes out what is to go.
@@ -145,14 +146,26 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
 
 // What is kept of a session must still be true in itself.
 async fn shorten(sql: &mut Sql<'_>, key: i64, turns: i64, messages: i64) -> Result<()> {
+    let chain = chain(sql, key, turns, messages).await?;
     let update = "UPDATE sessions SET label = NULL, platform = NULL, channel = NULL, turns = $1, messages = $2, \
          head = (SELECT id FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
          nearest = (SELECT nearest FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
          compactions = (SELECT compactions FROM turns WHERE session = $3 AND number = $1 - CAST(1 AS BIGINT)), \
-         chain = COALESCE((SELECT chain FROM messages WHERE session = $3 AND ordinal = $2 - CAST(1 AS BIGINT)), chain) \
-         WHERE key = $3";
-    sql.execute(update, &values_of![turns, messages, key]).await?;
+         chain = $4 WHERE key = $3";
+    sql.execute(update, &values_of![turns, messages, key, chain.as_bytes()]).await?;
     Ok(())
+}
+
+// The hash of what is kept of a session's path. Its last message may lie on an ancestor, and there may be none.
+async fn chain(sql: &mut Sql<'_>, key: i64, turns: i64, messages: i64) -> Result<ChainHash> {
+    let text = "SELECT first_turn, first_message FROM sessions WHERE key = $1";
+    let row = sql.one(text, &values_of![key]).await?;
+    let mut row = row.ok_or_else(|| LedgerError::damaged(format!("session {key} is missing")))?;
+    let (first_turn, first_message) = (row.count()?, row.count()?);
+    let [turns, messages] = [turns, messages].map(|count| u64::try_from(count).unwrap_or(0));
+    let Some(last) = messages.checked_sub(1) else { return Ok(ChainHash::ROOT) };
+    let path = Path::to(sql, End { session: key, first_turn, first_message, turns, messages }).await?;
+    message::chain_at(sql, path.owner_of_message(last)?, last).await
 }
 
 // Everything of a session has its term in the index, so that no second index on sessions is needed.

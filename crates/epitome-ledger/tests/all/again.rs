@@ -1,9 +1,5 @@
 //! What is asked again, by whoever does not know whether it was done: it is recorded once, and nothing else suffers.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
-
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{Completeness, Expect, NewReply, NewTurn, Purge, TurnId, Warrant};
 
@@ -18,16 +14,6 @@ on_both!(
 /// A model that was cut off before it said anything.
 fn cut_off() -> NewReply {
     NewReply { completeness: Completeness::CutOff, ..NewReply::default() }
-}
-
-/// Asks and does not wait for the answer.
-async fn give_up<T>(asked: impl Future<Output = T>) {
-    let mut asked = pin!(asked);
-    poll_fn(|context| {
-        let _ = asked.as_mut().poll(context);
-        Poll::Ready(())
-    })
-    .await;
 }
 
 async fn an_empty_reply_is_recorded_once(place: Place) {

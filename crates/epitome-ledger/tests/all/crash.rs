@@ -1,22 +1,37 @@
 //! Killed at any moment, a ledger has everything that it acknowledged, byte for byte, and is sound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use epitome_ledger::model::{SessionId, TurnId};
-use epitome_ledger::{Access, Ledger, Options, Paging};
+use epitome_ledger::{Access, Ledger, LedgerError, Options, Paging};
 
+use crate::kept;
 use crate::server::{self, Server};
 use crate::support::*;
 use crate::worker::{Worker, message, random};
 
-/// What was acknowledged of a session: the last head and the number of messages.
-type Acknowledged = HashMap<SessionId, (TurnId, u64)>;
+/// What was acknowledged.
+#[derive(Debug, Default)]
+pub(crate) struct Acknowledged {
+    /// Of each session the last head and the number of messages.
+    pub(crate) sessions: HashMap<SessionId, (TurnId, u64)>,
+    /// Those that were about to be purged.
+    doomed: HashSet<SessionId>,
+    /// Those that were purged.
+    purged: HashSet<SessionId>,
+}
 
-fn note(acknowledged: &mut Acknowledged, line: &str) {
+pub(crate) fn note(acknowledged: &mut Acknowledged, line: &str) {
     let mut words = line.split(' ');
     let mut word = || words.next().unwrap();
-    let session = word().parse().unwrap();
-    acknowledged.insert(session, (word().parse().unwrap(), word().parse().unwrap()));
+    match word() {
+        "purging" => drop(acknowledged.doomed.insert(word().parse().unwrap())),
+        "purged" => drop(acknowledged.purged.insert(word().parse().unwrap())),
+        session => {
+            let stands = (word().parse().unwrap(), word().parse().unwrap());
+            acknowledged.sessions.insert(session.parse().unwrap(), stands);
+        }
+    }
 }
 
 /// Lets a worker write for a random while, and kills it.
@@ -33,10 +48,17 @@ fn round(address: &str, seed: &mut u64, acknowledged: &mut Acknowledged) {
     }
 }
 
-async fn check(ledger: &Ledger, acknowledged: &Acknowledged) {
+pub(crate) async fn check(ledger: &Ledger, acknowledged: &Acknowledged) {
     assert_eq!(ledger.doctor().await.unwrap().findings, []);
-    for (id, (head, messages)) in acknowledged {
-        let session = ledger.session(ME, *id).await.unwrap();
+    for id in &acknowledged.purged {
+        let found = ledger.session(ME, *id).await;
+        assert!(matches!(found, Err(LedgerError::NotFound { .. })), "{found:?}");
+    }
+    for (id, (head, messages)) in &acknowledged.sessions {
+        let session = match ledger.session(ME, *id).await {
+            Err(LedgerError::NotFound { .. }) if acknowledged.doomed.contains(id) => continue,
+            session => session.unwrap(),
+        };
         assert!(session.messages >= *messages, "{session:?} had {messages} messages");
         let end = session.head.unwrap();
         let history = ledger.history(ME, end, Paging::first(100_000)).await.unwrap().items;
@@ -53,7 +75,7 @@ fn a_killed_writer_loses_nothing_on_sqlite() {
     let mut seed = 0x5eed_1234_5678_9abc;
     for _ in 0..10 {
         let place = Place::sqlite();
-        let mut acknowledged = Acknowledged::new();
+        let mut acknowledged = Acknowledged::default();
         for _ in 0..20 {
             round(&place.address, &mut seed, &mut acknowledged);
             // Opening after a crash must not need anything that the dead process held.
@@ -73,7 +95,7 @@ fn a_killed_writer_loses_nothing_on_postgres() {
     let mut seed = 0x5eed_fedc_ba98_7654;
     for _ in 0..5 {
         let place = Place::postgres();
-        let mut acknowledged = Acknowledged::new();
+        let mut acknowledged = Acknowledged::default();
         for _ in 0..20 {
             round(&place.address, &mut seed, &mut acknowledged);
         }
@@ -85,7 +107,7 @@ fn a_killed_writer_loses_nothing_on_postgres() {
 fn killed_backends_lose_and_double_nothing() {
     let mut seed = 0x5eed_0000_1111_2222;
     let address = server::shared();
-    let mut acknowledged = Acknowledged::new();
+    let mut acknowledged = Acknowledged::default();
     let mut worker = Worker::start("write 5", &address);
     let kill = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
          WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -106,7 +128,7 @@ fn a_server_that_dies_loses_nothing() {
     let mut seed = 0x5eed_3333_4444_5555;
     let mut server = Server::start();
     let address = server.database();
-    let mut acknowledged = Acknowledged::new();
+    let mut acknowledged = Acknowledged::default();
     let mut worker = Worker::start("write 9", &address);
     for _ in 0..8 {
         for _ in 0..random(&mut seed) % 60 + 5 {
@@ -119,4 +141,33 @@ fn a_server_that_dies_loses_nothing() {
         note(&mut acknowledged, &line);
     }
     run(async { check(&Ledger::open(&address, Default::default()).await.unwrap(), &acknowledged).await });
+}
+
+/// Kills a worker some time after it began to bring a ledger up.
+fn kill_while_opening(address: &str, seed: &mut u64) {
+    let mut worker = Worker::start("open", address);
+    assert_eq!(worker.next().as_deref(), Some("opening"));
+    for _ in 0..random(seed) % 2_000_000 {
+        std::hint::spin_loop();
+    }
+    worker.kill();
+}
+
+#[test]
+fn a_migration_that_is_killed_is_done_by_the_next() {
+    let mut seed = 0x5eed_7777_6666_5555;
+    for _ in 0..8 {
+        for file in kept::kept(".db.gz") {
+            let place = kept::unpacked(&file);
+            for _ in 0..1 + random(&mut seed) % 3 {
+                kill_while_opening(&place.address, &mut seed);
+            }
+            run(kept::goes_on(&place));
+        }
+    }
+    for file in kept::kept(".sql.gz").iter().cycle().take(6) {
+        let place = kept::restored(file);
+        kill_while_opening(&place.address, &mut seed);
+        run(kept::goes_on(&place));
+    }
 }

@@ -106,7 +106,7 @@ async fn check(ledger: &Ledger) {
 }
 
 /// Checks what is there, writes more, and checks again.
-async fn goes_on(place: &Place) {
+pub(crate) async fn goes_on(place: &Place) {
     let guest = Options { access: Access::ReadOnly, ..Options::default() };
     let refused = Ledger::open(&place.address, guest).await.err();
     // The present version of a server's tables may be the one that was kept.
@@ -126,7 +126,7 @@ fn unzipped(path: &Path) -> Vec<u8> {
 }
 
 /// The kept files of a kind, oldest first.
-fn kept(ending: &str) -> Vec<PathBuf> {
+pub(crate) fn kept(ending: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files.filter(|path| path.to_string_lossy().ends_with(ending)).collect();
     files.sort();
@@ -138,8 +138,7 @@ fn kept(ending: &str) -> Vec<PathBuf> {
 fn every_earlier_file_is_brought_up() {
     let mut arrivals = 0;
     for file in kept(".db.gz") {
-        let place = Place::sqlite();
-        fs::write(place.file(), unzipped(&file)).unwrap();
+        let place = unpacked(&file);
         let pending = arrived(&place.file());
         arrivals += pending;
         run(goes_on(&place));
@@ -159,17 +158,29 @@ fn arrived(file: &Path) -> i64 {
 #[test]
 fn every_earlier_dump_is_brought_up() {
     for file in kept(".sql.gz") {
-        let place = Place::postgres();
-        let script = place.folder.path().join("dump.sql");
-        fs::write(&script, unzipped(&file)).unwrap();
-        let psql = Command::new(server::binaries().join("psql"))
-            .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &place.address, "-f"])
-            .arg(&script)
-            .output()
-            .unwrap();
-        assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
-        run(goes_on(&place));
+        run(goes_on(&restored(&file)));
     }
+}
+
+/// A kept SQLite file, to be worked on.
+pub(crate) fn unpacked(file: &Path) -> Place {
+    let place = Place::sqlite();
+    fs::write(place.file(), unzipped(file)).unwrap();
+    place
+}
+
+/// A kept PostgreSQL database, to be worked on.
+pub(crate) fn restored(dump: &Path) -> Place {
+    let place = Place::postgres();
+    let script = place.folder.path().join("dump.sql");
+    fs::write(&script, unzipped(dump)).unwrap();
+    let psql = Command::new(server::binaries().join("psql"))
+        .args(["-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", &place.address, "-f"])
+        .arg(&script)
+        .output()
+        .unwrap();
+    assert!(psql.status.success(), "{}", String::from_utf8_lossy(&psql.stderr));
+    place
 }
 
 fn keep_as(name: &str, bytes: &[u8]) {
@@ -177,6 +188,12 @@ fn keep_as(name: &str, bytes: &[u8]) {
     let mut out = flate2::write::GzEncoder::new(file, flate2::Compression::best());
     out.write_all(bytes).unwrap();
     out.finish().unwrap();
+}
+
+/// A filled file in which something was not in its place yet when everything stopped.
+pub(crate) fn stopped_in_disorder() -> Place {
+    // What arrived last is put in its place soon.
+    std::iter::repeat_with(stopped).find(|file| arrived(&file.file()) > 0).unwrap()
 }
 
 /// A filled file as it lies on the disk the moment after the last acknowledgement.
@@ -198,8 +215,7 @@ fn stopped() -> Place {
 #[test]
 #[ignore = "writes the file of the present schema, to be kept before it changes"]
 fn keep() {
-    // What arrived last is put in its place soon; the file as it was before that is the harder one to bring up.
-    let file = std::iter::repeat_with(stopped).find(|file| arrived(&file.file()) > 0).unwrap();
+    let file = stopped_in_disorder();
     let connection = rusqlite::Connection::open(file.file()).unwrap();
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();

@@ -1,45 +1,17 @@
-//! Any sequence of appends, compactions, forks, undos, notes, packing and reopening agrees with a plain list in memory.
+//! Any sequence of appends, compactions, forks, undos, notes, packing, purging and reopening agrees with a plain list in memory,
+//! also where two ledgers are open on the database, appends are asked for again, and whoever asked did not wait.
 
 use epitome_core::compact::{Compaction, Segment};
 use epitome_ledger::model::{
-    Expect, NewNote, NewReply, NewSession, NewTurn, NoteKind, SessionId, TenantId, TurnId, TurnKind, Until,
+    Expect, NewNote, NewReply, NewSession, NewTurn, NoteKind, Purge, SessionId, TenantId, TurnId, TurnKind,
+    Until, Warrant,
 };
-use epitome_ledger::{Ledger, Paging};
+use epitome_ledger::{Ledger, LedgerError, Paging};
 use proptest::collection::vec;
-use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
+use crate::step::{Step, step};
 use crate::support::*;
-
-#[derive(Clone, Debug)]
-enum Step {
-    Append { session: usize, input: usize, reply: bool },
-    Reply { session: usize },
-    Compact { session: usize, cut: usize, keep: usize },
-    Undo { session: usize, from: usize, length: usize },
-    Fork { session: usize, turn: usize },
-    Note { session: usize, kind: NoteKind, from: usize },
-    Pack,
-    Reopen,
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let session = 0..8usize;
-    let kinds = prop_oneof![Just(NoteKind::Pin), Just(NoteKind::Unpin), Just(NoteKind::Seal)];
-    prop_oneof![
-        6 => (session.clone(), 0..4usize, any::<bool>())
-            .prop_map(|(session, input, reply)| Step::Append { session, input, reply }),
-        3 => session.clone().prop_map(|session| Step::Reply { session }),
-        3 => (session.clone(), 0..40usize, 0..20usize)
-            .prop_map(|(session, cut, keep)| Step::Compact { session, cut, keep }),
-        1 => (session.clone(), 0..40usize, 1..20usize)
-            .prop_map(|(session, from, length)| Step::Undo { session, from, length }),
-        3 => (session.clone(), 0..30usize).prop_map(|(session, turn)| Step::Fork { session, turn }),
-        2 => (session, kinds, 0..30usize).prop_map(|(session, kind, from)| Step::Note { session, kind, from }),
-        1 => Just(Step::Pack),
-        1 => Just(Step::Reopen),
-    ]
-}
 
 #[derive(Clone)]
 struct Turn {
@@ -61,17 +33,21 @@ struct Session {
     turns: Vec<Turn>,
     messages: Vec<Vec<u8>>,
     notes: Vec<Noted>,
+    purged: bool,
 }
 
 struct Model {
     tenant: TenantId,
     sessions: Vec<Session>,
     said: usize,
+    /// The last append: to which session, and what was asked for.
+    last: Option<(usize, Expect, NewTurn)>,
 }
 
 impl Model {
     fn pick(&self, session: usize) -> usize {
-        session % self.sessions.len()
+        let living: Vec<usize> = (0..self.sessions.len()).filter(|at| !self.sessions[*at].purged).collect();
+        living[session % living.len()]
     }
 
     fn expect(&self, at: usize) -> Expect {
@@ -89,6 +65,9 @@ impl Model {
     async fn take(&mut self, ledger: &Ledger, step: &Step) {
         match *step {
             Step::Append { session, input, reply } => self.append(ledger, session, input, reply).await,
+            Step::Impatient { session, input } => self.append_impatiently(ledger, session, input).await,
+            Step::Again => self.again(ledger).await,
+            Step::Purge { session } => self.purge(ledger, session).await,
             Step::Reply { session } => self.reply(ledger, session).await,
             Step::Compact { session, cut, keep } => {
                 let length = self.sessions[self.pick(session)].messages.len();
@@ -135,8 +114,45 @@ impl Model {
         let answer = if reply { self.words(1) } else { Vec::new() };
         let mut turn = NewTurn::of(input.clone());
         turn.reply = reply.then(|| NewReply { messages: answer.clone(), ..NewReply::default() });
-        let id = turn.id;
-        ledger.append(self.tenant, expect, vec![turn]).await.unwrap();
+        ledger.append(self.tenant, expect, vec![turn.clone()]).await.unwrap();
+        self.recorded(at, &turn);
+        self.last = Some((at, expect, turn));
+    }
+
+    async fn append_impatiently(&mut self, ledger: &Ledger, session: usize, input: usize) {
+        let at = self.pick(session);
+        let expect = self.expect(at);
+        let turn = NewTurn::of(self.words(input));
+        give_up(ledger.append(self.tenant, expect, vec![turn.clone()])).await;
+        ledger.append(self.tenant, expect, vec![turn.clone()]).await.unwrap();
+        self.recorded(at, &turn);
+        self.last = Some((at, expect, turn));
+    }
+
+    async fn again(&mut self, ledger: &Ledger) {
+        let Some((at, expect, turn)) = self.last.clone() else { return };
+        let session = &self.sessions[at];
+        let result = ledger.append(self.tenant, expect, vec![turn]).await;
+        match session.purged {
+            true => assert!(matches!(result, Err(LedgerError::NotFound { .. })), "{result:?}"),
+            false => assert_eq!(result.unwrap().turns, session.turns.len() as u64),
+        }
+    }
+
+    async fn purge(&mut self, ledger: &Ledger, session: usize) {
+        let at = self.pick(session);
+        if self.sessions.iter().filter(|session| !session.purged).count() < 2 {
+            return;
+        }
+        let warrant = Warrant { actor: "owner".to_owned(), reason: "asked for".to_owned() };
+        ledger.purge(self.tenant, Purge::Session(self.sessions[at].id), warrant).await.unwrap();
+        self.sessions[at].purged = true;
+    }
+
+    fn recorded(&mut self, at: usize, turn: &NewTurn) {
+        let (id, reply) = (turn.id, turn.reply.is_some());
+        let input = turn.input.clone();
+        let answer = turn.reply.clone().map(|reply| reply.messages).unwrap_or_default();
         let session = &mut self.sessions[at];
         let compaction = session.turns.last().and_then(|turn| turn.compaction.clone());
         session.messages.extend(input.into_iter().map(|message| message.body));
@@ -212,6 +228,7 @@ impl Model {
             turns: parent.turns[..=number].to_vec(),
             messages: parent.messages[..turn.end].to_vec(),
             notes: Vec::new(),
+            purged: false,
         };
         self.sessions.push(fork);
     }
@@ -231,7 +248,12 @@ impl Model {
 
     async fn check(&self, ledger: &Ledger) {
         for (at, session) in self.sessions.iter().enumerate() {
-            let found = ledger.session(self.tenant, session.id).await.unwrap();
+            let found = ledger.session(self.tenant, session.id).await;
+            if session.purged {
+                assert!(matches!(found, Err(LedgerError::NotFound { .. })), "{found:?}");
+                continue;
+            }
+            let found = found.unwrap();
             let compactions = session.turns.iter().filter(|turn| turn.kind == TurnKind::Compaction).count();
             assert_eq!(found.head, session.turns.last().map(|turn| turn.id));
             assert_eq!(
@@ -301,28 +323,36 @@ impl Model {
     }
 }
 
-fn agrees(place: &Place, tenant: TenantId, steps: &[Step]) {
+fn agrees(place: &Place, tenant: TenantId, steps: &[(Step, usize)]) {
     run(async {
-        let mut ledger = place.open().await;
-        let first = ledger.create_session(tenant, NewSession::of("agent")).await.unwrap();
-        let first = Session { id: first.id, turns: Vec::new(), messages: Vec::new(), notes: Vec::new() };
-        let mut model = Model { tenant, sessions: vec![first], said: 0 };
-        for step in steps {
+        let mut ledgers = [place.open().await, place.open().await];
+        let first = ledgers[0].create_session(tenant, NewSession::of("agent")).await.unwrap();
+        let first = Session {
+            id: first.id,
+            turns: Vec::new(),
+            messages: Vec::new(),
+            notes: Vec::new(),
+            purged: false,
+        };
+        let mut model = Model { tenant, sessions: vec![first], said: 0, last: None };
+        for (step, which) in steps {
             if matches!(step, Step::Reopen) {
-                ledger.close().await;
-                ledger = place.open().await;
+                ledgers[*which].close().await;
+                ledgers[*which] = place.open().await;
             }
-            model.take(&ledger, step).await;
+            model.take(&ledgers[*which], step).await;
         }
-        model.check(&ledger).await;
-        assert_eq!(ledger.doctor().await.unwrap().findings, []);
-        ledger.close().await;
+        for ledger in ledgers {
+            model.check(&ledger).await;
+            assert_eq!(ledger.doctor().await.unwrap().findings, []);
+            ledger.close().await;
+        }
     });
 }
 
 fn check(cases: u32, place: impl Fn() -> (Place, TenantId)) {
     let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let result = runner.run(&vec(step(), 0..60), |steps| {
+    let result = runner.run(&vec((step(), 0..2usize), 0..60), |steps| {
         let (place, tenant) = place();
         agrees(&place, tenant, &steps);
         Ok(())

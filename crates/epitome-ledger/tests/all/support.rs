@@ -1,6 +1,8 @@
 //! What all tests need: ledgers on both databases, and short ways to say things.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
 use epitome_core::compact::{Compaction, Level, Placement, Segment, Wording};
 use epitome_core::{Role, Tokens};
@@ -146,4 +148,14 @@ pub(crate) fn texts(messages: &[epitome_ledger::model::StoredMessage]) -> Vec<St
         body["content"].as_str().unwrap().to_owned()
     };
     messages.iter().map(text).collect()
+}
+
+/// Asks and does not wait for the answer.
+pub(crate) async fn give_up<T>(asked: impl Future<Output = T>) {
+    let mut asked = pin!(asked);
+    poll_fn(|context| {
+        let _ = asked.as_mut().poll(context);
+        Poll::Ready(())
+    })
+    .await;
 }

@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use epitome_ledger::model::{
-    Expect, Lease, NewMessage, NewReply, NewSession, NewTurn, Session, SessionId, TurnId,
+    Expect, Lease, NewMessage, NewReply, NewSession, NewTurn, Purge, Session, SessionId, TurnId, Warrant,
 };
 use epitome_ledger::{Ledger, LedgerError, Options};
 
@@ -74,8 +74,17 @@ fn worker() {
     match kind.as_str() {
         "write" => {
             let (seed, address) = (word().parse().unwrap(), word());
-            run(write(seed, address));
+            run(write(seed, u64::MAX, address));
         }
+        "write-some" => {
+            let (seed, rounds, address) = (word().parse().unwrap(), word().parse().unwrap(), word());
+            run(write(seed, rounds, address));
+        }
+        "open" => run(async {
+            acknowledge("opening");
+            Ledger::open(&word(), Options::default()).await.unwrap();
+            std::future::pending::<()>().await;
+        }),
         "lease" => {
             let (session, rounds, address) = (word().parse().unwrap(), word().parse().unwrap(), word());
             run(lease(session, rounds, address));
@@ -110,19 +119,21 @@ pub(crate) fn message(session: SessionId, ordinal: u64) -> NewMessage {
     user(&format!("{session} {ordinal} {}", "some more words ".repeat(words)))
 }
 
-async fn write(seed: u64, address: String) {
+async fn write(seed: u64, rounds: u64, address: String) {
     let ledger = persist(async || Ledger::open(&address, Options::default()).await).await.unwrap();
     let writer = |number| {
         let ledger = ledger.clone();
-        async move { Writer::open(ledger, seed.wrapping_mul(4) + number).await.run().await }
+        async move { Writer::open(ledger, seed.wrapping_mul(4) + number).await.run(rounds).await }
     };
     futures_util::future::join_all((0..4).map(writer)).await;
 }
 
-/// Writes to one session after the other until it is killed.
+/// Writes to one session after the other, so many times or until it is killed.
 struct Writer {
     ledger: Ledger,
     session: Session,
+    /// Sessions that it left for a fork of them.
+    left: Vec<SessionId>,
     seed: u64,
 }
 
@@ -136,15 +147,17 @@ impl Writer {
         };
         let mut seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         random(&mut seed);
-        Self { ledger, session, seed }
+        Self { ledger, session, left: Vec::new(), seed }
     }
 
-    async fn run(mut self) {
-        loop {
-            match random(&mut self.seed) % 12 {
+    async fn run(mut self, rounds: u64) {
+        for _ in 0..rounds {
+            match random(&mut self.seed) % 14 {
                 0 if self.session.messages > 4 => self.compact().await,
                 1 if self.session.head.is_some() => self.fork().await,
                 2 | 3 => self.in_two_steps().await,
+                4 => drop(persist(async || self.ledger.pack().await).await),
+                5 if !self.left.is_empty() => self.purge().await,
                 _ => self.append().await,
             }
             let Session { id, head, messages, .. } = &self.session;
@@ -200,10 +213,25 @@ impl Writer {
         self.refresh().await;
     }
 
+    async fn purge(&mut self) {
+        let at = random(&mut self.seed) as usize % self.left.len();
+        let id = self.left.swap_remove(at);
+        acknowledge(&format!("purging {id}"));
+        let warrant = Warrant { actor: "owner".to_owned(), reason: "asked for".to_owned() };
+        persist(async || match self.ledger.purge(ME, Purge::Session(id), warrant.clone()).await {
+            // It was done, and the answer was lost.
+            Err(LedgerError::NotFound { .. }) => Ok(()),
+            purged => purged.map(|_| ()),
+        })
+        .await;
+        acknowledge(&format!("purged {id}"));
+    }
+
     async fn fork(&mut self) {
         let (ledger, head) = (self.ledger.clone(), self.session.head.unwrap());
         let new = NewSession::of("agent");
         let id = new.id;
+        self.left.push(self.session.id);
         let fork = persist(async || ledger.fork(ME, head, new.clone()).await).await;
         self.session = match fork {
             Some(fork) => fork,
