@@ -2,6 +2,7 @@
 
 mod body;
 mod index;
+mod knowledge;
 mod path;
 mod rows;
 
@@ -30,6 +31,8 @@ pub(crate) async fn check(sql: &mut Sql<'_>) -> Result<Checkup> {
     checkup.readable("rows", rows)?;
     let index = index::check(sql, &mut checkup).await;
     checkup.readable("index", index)?;
+    let learnt = knowledge::check(sql, &mut checkup).await;
+    checkup.readable("knowledge", learnt)?;
     Ok(checkup)
 }
 

@@ -58,7 +58,8 @@ const NONE: [(&str, &str, &str); 9] = [
 ];
 
 /// The tables whose rows belong to a session.
-const OWNED: [&str; 6] = ["messages", "turns", "replies", "compactions", "notes", "spans"];
+const OWNED: [&str; 8] =
+    ["messages", "turns", "replies", "compactions", "notes", "spans", "findings", "episodes"];
 
 pub(super) async fn check(sql: &mut Sql<'_>, checkup: &mut Checkup) -> Result<()> {
     for table in OWNED {

@@ -3,6 +3,7 @@
 mod around;
 mod begin;
 mod conversation;
+mod knowledge;
 mod run;
 mod upkeep;
 

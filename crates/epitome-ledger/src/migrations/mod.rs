@@ -16,6 +16,6 @@ macro_rules! migrations {
 }
 
 migrations! {
-    SQLITE: "sqlite" ["0001_ledger" "0002_views" "0003_recall" "0004_arrivals" "0005_tenants"];
-    POSTGRES: "postgres" ["0001_ledger" "0002_views" "0003_recall" "0004_tenants"];
+    SQLITE: "sqlite" ["0001_ledger" "0002_views" "0003_recall" "0004_arrivals" "0005_tenants" "0006_knowledge"];
+    POSTGRES: "postgres" ["0001_ledger" "0002_views" "0003_recall" "0004_tenants" "0005_knowledge"];
 }

@@ -67,6 +67,8 @@ ids! {
     SessionId;
     /// One step of a conversation: a model call, or a compaction.
     TurnId;
+    /// One piece of knowledge.
+    FindingId;
 }
 
 impl TenantId {
@@ -87,5 +89,19 @@ impl TurnId {
     /// A new id.
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
+    }
+}
+
+impl FindingId {
+    /// A new id.
+    pub fn generate() -> Self {
+        Self(Uuid::now_v7())
+    }
+
+    /// The id of what these bytes say: the same whenever they come again.
+    pub fn of(said: &[u8]) -> Self {
+        let mut bytes = [0; 16];
+        blake3::Hasher::new().update(said).finalize_xof().fill(&mut bytes);
+        Self(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
 }

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use epitome_core::knowledge::Kind;
 use epitome_core::{Role, Time};
 
-use super::id::{SessionId, TurnId};
+use super::id::{FindingId, SessionId, TurnId};
+use super::knowledge::FindingState;
 
 /// Where to look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +78,21 @@ pub enum Found {
         session: SessionId,
         /// The compaction.
         turn: TurnId,
+    },
+    /// In what was learnt.
+    Finding {
+        /// Its id.
+        id: FindingId,
+        /// What it is.
+        kind: Kind,
+        /// What became of it.
+        state: FindingState,
+        /// The session that recorded the message which says it.
+        session: SessionId,
+        /// The turn of that message.
+        turn: TurnId,
+        /// The place of that message on the path.
+        ordinal: u64,
     },
     /// In an event of a channel.
     Event {

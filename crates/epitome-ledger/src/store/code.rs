@@ -1,9 +1,10 @@
 //! The numbers by which roles, records and kinds lie in the database. They never change.
 
 use epitome_core::Role;
+use epitome_core::knowledge::Kind;
 
 use crate::error::{LedgerError, Result};
-use crate::model::{Completeness, Record, TurnKind};
+use crate::model::{Completeness, FindingMark, Record, TurnKind};
 
 pub(crate) fn of_role(role: Role) -> Result<i64> {
     Ok(match role {
@@ -71,5 +72,39 @@ pub(crate) fn turn(code: i64) -> Result<TurnKind> {
         0 => TurnKind::Call,
         1 => TurnKind::Compaction,
         other => return Err(LedgerError::damaged(format!("no kind of turn has the number {other}"))),
+    })
+}
+
+pub(crate) fn of_knowledge(kind: Kind) -> i64 {
+    match kind {
+        Kind::Fact => 0,
+        Kind::Decision => 1,
+        Kind::Preference => 2,
+    }
+}
+
+pub(crate) fn knowledge(code: i64) -> Result<Kind> {
+    Ok(match code {
+        0 => Kind::Fact,
+        1 => Kind::Decision,
+        2 => Kind::Preference,
+        other => return Err(LedgerError::damaged(format!("no kind of finding has the number {other}"))),
+    })
+}
+
+pub(crate) fn of_mark(mark: FindingMark) -> i64 {
+    match mark {
+        FindingMark::Confirmed => 0,
+        FindingMark::Rejected => 1,
+        FindingMark::Superseded => 2,
+    }
+}
+
+pub(crate) fn mark(code: i64) -> Result<FindingMark> {
+    Ok(match code {
+        0 => FindingMark::Confirmed,
+        1 => FindingMark::Rejected,
+        2 => FindingMark::Superseded,
+        other => return Err(LedgerError::damaged(format!("no mark has the number {other}"))),
     })
 }

@@ -22,6 +22,7 @@ pub(crate) struct Place {
 pub(crate) const MESSAGE: i64 = 0;
 pub(crate) const SUMMARY: i64 = 1;
 pub(crate) const EVENT: i64 = 2;
+pub(crate) const FINDING: i64 = 3;
 
 impl Place {
     pub(crate) fn message(tenant: i64, session: i64, ordinal: u64) -> Self {
@@ -30,6 +31,10 @@ impl Place {
 
     pub(crate) fn summary(tenant: i64, session: i64, turn: u64) -> Self {
         Self { tenant, session: Some(session), kind: SUMMARY, place: turn }
+    }
+
+    pub(crate) fn finding(tenant: i64, session: i64, key: u64) -> Self {
+        Self { tenant, session: Some(session), kind: FINDING, place: key }
     }
 
     pub(crate) fn event(tenant: i64, key: u64) -> Self {

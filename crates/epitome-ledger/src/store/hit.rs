@@ -3,7 +3,7 @@
 use epitome_core::Time;
 
 use super::message::Unpacker;
-use super::{code, compact, entry, event};
+use super::{code, compact, entry, event, finding};
 use crate::error::Result;
 use crate::model::{Found, Hit, SessionId, Snippet, TurnId};
 use crate::sql::{Row, Sql, Statement, values_of};
@@ -61,6 +61,13 @@ async fn candidate(sql: &mut Sql<'_>, mut row: Row, unpacker: &mut Unpacker) -> 
             let record = compact::read(sql, session.unwrap_or_default(), place).await?;
             let text = record.compaction.summary().unwrap_or_default();
             (Found::Summary { session: id, turn }, time, text)
+        }
+        (entry::FINDING, _, _) => {
+            let Some(found) = finding::by_key(sql, place).await? else { return Ok(None) };
+            let (session, turn, ordinal) = (found.session, found.turn, found.message);
+            let place =
+                Found::Finding { id: found.id, kind: found.kind, state: found.state, session, turn, ordinal };
+            (place, Some(found.time.0), found.text)
         }
         (entry::EVENT, _, _) => {
             let Some(event) = event::by_number(sql, place).await? else { return Ok(None) };

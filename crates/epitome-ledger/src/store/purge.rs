@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use epitome_core::Time;
 
 use super::path::{End, Path};
-use super::{arrival, entry, message, pack, recall, tenant};
+use super::{arrival, entry, finding, memo, message, pack, recall, tenant};
 use crate::error::{LedgerError, Result};
 use crate::model::{ChainHash, Purge, TenantId, Tombstone, Warrant};
 use crate::sql::{Row, Sql, Value, values_of};
@@ -57,6 +57,9 @@ pub(crate) async fn run(
         session(sql, row.int()?, &mut gone).await?;
     }
     recall::forget(sql, tenant).await?;
+    if purge == Purge::Tenant {
+        sql.execute("DELETE FROM memos WHERE tenant = $1", &values_of![tenant]).await?;
+    }
     bodies(sql, tenant, &mut gone).await?;
     // The keys of what is gone may be given again, to what is neither packed nor indexed yet.
     let text = "UPDATE progress SET packed = CASE WHEN packed > (SELECT COALESCE(max(key), 0) FROM bodies) \
@@ -113,6 +116,10 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
         arrival::forget(sql, key).await?;
     }
     index(sql, key, from_turn, from_message).await?;
+    for entry in finding::forget(sql, key, from_message).await? {
+        forget(sql, entry).await?;
+    }
+    memo::forget(sql, key).await?;
     let delete = "DELETE FROM messages WHERE session = $1 AND ordinal >= $2";
     gone.messages += sql.execute(delete, &values_of![key, from_message]).await?;
     let events = "SELECT DISTINCT event FROM event_turns WHERE turn IN \
@@ -124,6 +131,7 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
         linked,
         "DELETE FROM replies WHERE session = $1 AND turn >= $2",
         "DELETE FROM compactions WHERE session = $1 AND turn >= $2",
+        "DELETE FROM episodes WHERE session = $1 AND turn >= $2",
         // Notes made behind a turn count the turns up to it.
         "DELETE FROM notes WHERE session = $1 AND turns > $2",
     ] {
@@ -173,9 +181,9 @@ async fn index(sql: &mut Sql<'_>, key: i64, from_turn: i64, from_message: i64) -
     let term = entry::session_term(key);
     let found = sql.either(
         "SELECT e.key FROM search s JOIN entries e ON e.key = s.rowid WHERE s.search MATCH $1 AND e.session = $2 \
-         AND e.place >= CASE e.kind WHEN 0 THEN $3 ELSE $4 END",
+         AND e.kind < 3 AND e.place >= CASE e.kind WHEN 0 THEN $3 ELSE $4 END",
         "SELECT e.key FROM entries e WHERE e.terms @@ CAST(CAST($1 AS TEXT) AS TSQUERY) AND e.session = $2 \
-         AND e.place >= CASE e.kind WHEN 0 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END",
+         AND e.kind < 3 AND e.place >= CASE e.kind WHEN 0 THEN CAST($3 AS BIGINT) ELSE CAST($4 AS BIGINT) END",
     );
     let quoted = sql.either(format!("\"{term}\""), format!("'{term}'"));
     let rows = sql.query(found, &values_of![quoted, key, from_message, from_turn]).await?;

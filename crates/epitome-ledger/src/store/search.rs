@@ -132,7 +132,9 @@ impl Asked {
         }
         Ok(spans.iter().filter(|span| candidate.session == Some(span.owner)).any(|span| {
             match candidate.found {
-                Found::Message { ordinal, .. } => span.messages.contains(&ordinal),
+                Found::Message { ordinal, .. } | Found::Finding { ordinal, .. } => {
+                    span.messages.contains(&ordinal)
+                }
                 _ => span.turns.contains(&candidate.place),
             }
         }))

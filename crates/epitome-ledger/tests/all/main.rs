@@ -12,6 +12,7 @@ mod events;
 mod faults;
 mod full;
 mod kept;
+mod knowledge;
 mod meanwhile;
 mod model;
 mod nexus;
