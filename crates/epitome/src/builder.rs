@@ -15,6 +15,7 @@ use epitome_wire::Dialect;
 use crate::engine::{Engine, Inner, Parts};
 use crate::error::Result;
 use crate::hooks::Hook;
+use crate::knowledge::{Extractor, Offline};
 use crate::summarizer::Summarizers;
 
 /// An engine in the making. What is not said has a default: a SQLite file `epitome.db` here, the settings of the
@@ -34,6 +35,7 @@ pub struct Builder {
     summarizers: Summarizers,
     hooks: Vec<(String, Arc<dyn Hook>)>,
     patience: Duration,
+    extractor: Option<Arc<dyn Extractor>>,
     lease: Duration,
     view_cache: usize,
 }
@@ -60,6 +62,7 @@ impl Default for Builder {
             summarizers: Summarizers::default(),
             hooks: Vec::new(),
             patience: Duration::from_secs(5),
+            extractor: Some(Arc::new(Offline)),
             lease: Duration::from_secs(60),
             view_cache: 256 << 20,
         }
@@ -144,6 +147,18 @@ impl Builder {
         self
     }
 
+    /// Somebody else than [`Offline`] who finds out what is worth knowing in messages that are compacted.
+    pub fn extractor(mut self, extractor: impl Extractor) -> Self {
+        self.extractor = Some(Arc::new(extractor));
+        self
+    }
+
+    /// Learns nothing from what is compacted.
+    pub fn learning_nothing(mut self) -> Self {
+        self.extractor = None;
+        self
+    }
+
     /// How long a hook may take before the work goes on without it.
     pub fn hook_timeout(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -189,6 +204,7 @@ impl Builder {
         inner.strategy = self.strategy;
         inner.summarizers = self.summarizers;
         inner.hooks.add(self.hooks, self.patience);
+        inner.extractor = self.extractor;
         inner.clock = self.clock;
         inner.lease = self.lease;
         inner.warmth.limit(self.view_cache);

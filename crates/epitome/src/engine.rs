@@ -17,6 +17,7 @@ use epitome_wire::Dialect;
 use crate::builder::Builder;
 use crate::error::Result;
 use crate::hooks::Hooks;
+use crate::knowledge::{Extractor, Offline};
 use crate::session::{Session, Slot, Warmth};
 use crate::summarizer::Summarizers;
 
@@ -39,6 +40,8 @@ pub(crate) struct Inner {
     pub(crate) strategy: Option<Arc<dyn Strategy + Send + Sync>>,
     pub(crate) summarizers: Summarizers,
     pub(crate) hooks: Hooks,
+    /// Who finds out what is worth knowing; nobody where nothing is to be learnt.
+    pub(crate) extractor: Option<Arc<dyn Extractor>>,
     pub(crate) clock: Clock,
     /// Under which name this engine takes leases.
     pub(crate) holder: String,
@@ -190,6 +193,7 @@ impl Inner {
             strategy: None,
             summarizers: Summarizers::default(),
             hooks: Hooks::default(),
+            extractor: Some(Arc::new(Offline)),
             clock: Clock::system(),
             holder: uuid::Uuid::now_v7().to_string(),
             lease: Duration::from_secs(60),

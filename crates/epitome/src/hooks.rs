@@ -160,7 +160,7 @@ impl Hooks {
     }
 
     // A task of its own, so that a hook that panics takes nobody with it.
-    async fn hear<T: Send + 'static>(&self, name: &str, told: Told<T>) -> Result<T, String> {
+    pub(crate) async fn hear<T: Send + 'static>(&self, name: &str, told: Told<T>) -> Result<T, String> {
         let mut task = Aborting(tokio::spawn(told));
         let why = match timeout(self.patience, &mut task.0).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),

@@ -8,6 +8,7 @@ mod compaction;
 mod engine;
 mod error;
 mod hooks;
+mod knowledge;
 mod session;
 mod summarizer;
 
@@ -16,4 +17,5 @@ pub use compaction::{Compact, Outcome};
 pub use engine::{Engine, Opening};
 pub use error::{Error, Result};
 pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
+pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
 pub use session::{Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};

@@ -45,6 +45,9 @@ fn place(hit: &Hit) -> String {
             format!("{} message {ordinal} {role}", paint(HEADING, pick::short(*session)))
         }
         Found::Summary { session, .. } => format!("{} summary", paint(HEADING, pick::short(*session))),
+        Found::Finding { kind, state, session, ordinal, .. } => {
+            format!("{} message {ordinal} {kind}, {state}", paint(HEADING, pick::short(*session)))
+        }
         Found::Event { number, platform, channel } => {
             format!("{} {platform} {channel}", paint(HEADING, format_args!("event {number}")))
         }
@@ -69,6 +72,9 @@ fn as_json(hit: &Hit) -> Value {
             json!({"kind": "message", "session": session, "turn": turn, "message": ordinal, "role": role})
         }
         Found::Summary { session, turn } => json!({"kind": "summary", "session": session, "turn": turn}),
+        Found::Finding { id, kind, state, session, turn, ordinal } => {
+            json!({"kind": kind, "finding": id, "state": state.as_str(), "session": session, "turn": turn, "message": ordinal})
+        }
         Found::Event { number, platform, channel } => {
             json!({"kind": "event", "event": number, "platform": platform, "channel": channel})
         }

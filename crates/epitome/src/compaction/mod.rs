@@ -30,6 +30,7 @@ pub(crate) use commit::{Committed, Prepared};
 pub(crate) use decide::Case;
 pub(crate) use lease::Patience;
 pub use outcome::Outcome;
+pub(crate) use outcome::dropped;
 pub(crate) use picture::Depth;
 
 use self::decide::Written;
@@ -76,7 +77,9 @@ impl Session {
             self.refresh().await?;
             match self.prepare(ask).await? {
                 Preparing::Nothing(outcome) => return Ok(*outcome),
-                Preparing::Ready(prepared) => {
+                Preparing::Ready(mut prepared) => {
+                    let failed = self.learn(&prepared).await;
+                    prepared.notes.extend(failed);
                     if let Committed::Done = self.commit(&prepared, fence).await? {
                         return Ok(self.announce(*prepared).await);
                     }
@@ -164,15 +167,16 @@ impl Session {
 
     /// Tells everybody of a compaction that was recorded.
     pub(crate) async fn announce(&self, prepared: Prepared) -> Outcome {
-        let inner = self.inner();
+        let (inner, failed) = (self.inner(), self.close_episode(&prepared).await);
         let Prepared { id, picture, compaction, report, loss, mut notes, .. } = prepared;
+        notes.extend(failed);
         if !inner.hooks.is_empty() {
             let event = hooks::Compacted {
                 agent: inner.agent.clone(),
                 session: self.id(),
                 turn: id,
                 report: report.clone(),
-                dropped: outcome::dropped(&compaction, picture.previous.as_deref()),
+                dropped: dropped(&compaction, picture.previous.as_deref()),
                 loss: loss.clone().unwrap_or_default(),
             };
             notes.extend(inner.hooks.compacted(Arc::new(event)).await);

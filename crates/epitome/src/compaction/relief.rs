@@ -172,8 +172,10 @@ impl Session {
 
     // Records what was prepared in the background, if it still fits and is small enough.
     async fn use_ready(&self) -> Result<bool> {
-        let Some(prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
+        let Some(mut prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
         let Some(lease) = self.lease(Patience::Wait).await? else { return Ok(false) };
+        let failed = self.learn(&prepared).await;
+        prepared.notes.extend(failed);
         match self.commit(&prepared, Some(lease.fence())).await? {
             Committed::Done => {
                 self.announce(*prepared).await;

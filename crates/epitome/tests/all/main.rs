@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod hooks;
+mod knowledge;
 mod sessions;
 mod support;
 
