@@ -88,11 +88,13 @@ fn version(connection: &Connection) -> Result<i64> {
     pragma(connection, "user_version")
 }
 
-// An empty file is nobody's yet.
+// An empty file is nobody's yet. Its tables and its mark come together: who looks at the mark last does not miss it where another
+// process fills the file meanwhile.
 fn check_owner(connection: &Connection) -> Result<()> {
-    let application = pragma(connection, "application_id")?;
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    match tables.map_err(failure)? {
+    let tables = tables.map_err(failure)?;
+    let application = pragma(connection, "application_id")?;
+    match tables {
         _ if application == APPLICATION => Ok(()),
         0 if application == 0 => Ok(()),
         tables => Err(LedgerError::NotALedger(format!(
