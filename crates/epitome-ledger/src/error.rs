@@ -26,6 +26,19 @@ pub enum LedgerError {
         /// The latest version known here.
         known: i64,
     },
+    /// The database was written by an earlier version of this program, and cannot be brought to the present one here.
+    #[error(
+        "the database has schema version {found} and must be brought to version {known} by opening it for writing"
+    )]
+    OlderSchema {
+        /// The version found.
+        found: i64,
+        /// The version needed here.
+        known: i64,
+    },
+    /// Nothing was ever recorded there, so that there is nothing to read.
+    #[error("there is no ledger here yet: {0}")]
+    NoLedger(String),
     /// The file is a database, but of some other program.
     #[error("the database belongs to another program: {0}")]
     NotALedger(String),

@@ -5,10 +5,11 @@ use crate::shared::Clock;
 /// What may be done with a ledger.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Everything.
+    /// Everything. A SQLite file that cannot be written to is opened all the same; what would write is refused.
     #[default]
     ReadWrite,
-    /// Nothing is written, not even a newer schema. What another process acknowledged before it died is put in its place.
+    /// Nothing is recorded. What another process acknowledged before it died is put in its place, and a SQLite file of an earlier
+    /// version is brought to the present one, where that can be done.
     ReadOnly,
 }
 

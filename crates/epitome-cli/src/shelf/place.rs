@@ -102,9 +102,11 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         LedgerError::Damaged(_) => {
             "epitome doctor says what is wrong; restore a backup, or save what can be read: sqlite3 FILE .recover"
         }
-        LedgerError::ReadOnly(_) => {
-            "check the permissions of the file and its folder; an older schema is brought up by any command that writes"
+        LedgerError::ReadOnly(_) => "check the permissions of the file and its folder",
+        LedgerError::OlderSchema { .. } => {
+            "any command that writes brings it up; a file on a read-only medium must be copied first"
         }
+        LedgerError::NoLedger(_) => "epitome import FILE… begins one; --db or EPITOME_DB names another",
         LedgerError::Full(_) => "make room on the disk, then try again; nothing was half-written",
         LedgerError::Unavailable(_) => "check that the server runs and that --db names it rightly",
         LedgerError::Busy(_) | LedgerError::HeadMoved { .. } | LedgerError::Overtaken { .. } => {

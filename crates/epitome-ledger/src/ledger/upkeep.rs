@@ -5,7 +5,7 @@ use crate::doctor;
 use crate::error::{LedgerError, Result};
 use crate::model::{Checkup, Purge, TenantId, Tombstone, Warrant};
 use crate::store::pack::Rest;
-use crate::store::{index, pack, purge};
+use crate::store::{arrival, index, pack, purge};
 
 impl Ledger {
     /// Packs all bodies that still lie as they were written, and indexes what waits for it.
@@ -54,7 +54,13 @@ impl Ledger {
     /// Checks everything that always holds, of all tenants. It repairs nothing.
     ///
     /// What an ended process left unsorted in a SQLite file is sorted in when it is opened, as for every reader; a note says so.
+    /// What was acknowledged and could not be put in its place before is tried once more, where the ledger can be written to.
     pub async fn doctor(&self) -> Result<Checkup> {
+        if let Database::Sqlite(_) = &*self.0
+            && let Err(error) = self.write(work!(sql => arrival::retry(sql).await)).await
+        {
+            tracing::debug!(%error, "what was set aside is not tried again");
+        }
         let mut checkup = self.snapshot(work!(sql => doctor::check(sql).await)).await?;
         let count = self.shared().left_behind();
         if count > 0 {

@@ -15,10 +15,12 @@ pub(super) async fn migrate(lane: &mut Lane, access: Access) -> Result<()> {
     if found == known {
         return Ok(());
     }
-    if access == Access::ReadOnly {
-        return Err(LedgerError::ReadOnly(format!(
-            "it has schema version {found} and must be brought to version {known} first"
-        )));
+    match access {
+        Access::ReadOnly if found == 0 => {
+            return Err(LedgerError::NoLedger("the database is empty".to_owned()));
+        }
+        Access::ReadOnly => return Err(LedgerError::OlderSchema { found, known }),
+        Access::ReadWrite => {}
     }
     lane.script(LOCK).await?;
     // Another process may have been faster, and may know more.

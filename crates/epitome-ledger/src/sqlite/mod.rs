@@ -1,5 +1,6 @@
 //! SQLite: one file, one thread that writes, a few that read.
 
+mod guest;
 mod log;
 mod open;
 mod readers;
@@ -12,6 +13,8 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
+
+use rusqlite::Connection;
 
 use self::log::Log;
 use self::readers::Readers;
@@ -32,34 +35,29 @@ pub(crate) struct Sqlite {
 
 #[derive(Clone)]
 struct Threads {
-    writer: Option<Arc<Writer>>,
+    /// Who writes, or why nobody does.
+    writer: std::result::Result<Arc<Writer>, String>,
     readers: Arc<Readers>,
 }
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, options: &Options) -> Result<Self> {
         let shared = Arc::new(Shared::new(options.clock.clone()));
-        let (writer, mut handles) = match options.access {
-            Access::ReadWrite => {
-                let connection = open::writer(path, options.max_bytes)?;
+        let (writer, mut handles) = match writable(path, options)? {
+            Writable::Yes(connection) => {
                 let (writer, handle) = Writer::start(connection, Arc::clone(&shared), Log::of(path))?;
-                (Some(Arc::new(writer)), vec![handle])
+                (Ok(Arc::new(writer)), vec![handle])
             }
-            Access::ReadOnly => (None, Vec::new()),
+            Writable::No(why) => (Err(why), Vec::new()),
         };
-        let (readers, threads) = Readers::start(path, options.readers, &shared, writer.as_ref())?;
+        let (readers, threads) = Readers::start(path, options.readers, &shared, writer.as_ref().ok())?;
         handles.extend(threads);
-        if writer.is_none() {
-            tidy(path, &shared);
-        }
         let threads = Threads { writer, readers: Arc::new(readers) };
         Ok(Self { shared, threads: Mutex::new(Some(threads)), handles: Mutex::new(handles) })
     }
 
     pub(crate) async fn write<T: Send + 'static>(&self, need: Need, work: impl Work<T>) -> Result<T> {
-        let writer = self.threads()?.writer;
-        let read_only = || LedgerError::ReadOnly("it was opened so".to_owned());
-        writer.ok_or_else(read_only)?.run(need, work).await
+        self.threads()?.writer.map_err(LedgerError::ReadOnly)?.run(need, work).await
     }
 
     pub(crate) async fn read<T: Send + 'static>(&self, need: Need, work: impl Work<T>) -> Result<T> {
@@ -85,26 +83,33 @@ impl Sqlite {
     }
 }
 
-impl Drop for Sqlite {
-    fn drop(&mut self) {
-        self.close();
+/// Whether a file is written to.
+enum Writable {
+    Yes(Connection),
+    No(String),
+}
+
+// A file that cannot be written to can still be read.
+fn writable(path: &Path, options: &Options) -> Result<Writable> {
+    if options.access == Access::ReadOnly {
+        return Ok(Writable::No("it was opened so".to_owned()));
+    }
+    match open::writer(path, options.max_bytes) {
+        Ok(connection) => Ok(Writable::Yes(connection)),
+        Err(error @ (LedgerError::ReadOnly(_) | LedgerError::Unavailable(_) | LedgerError::Full(_))) => {
+            if guest::guest(path).is_err() {
+                return Err(error);
+            }
+            tracing::warn!(%error, "the ledger is only read");
+            Ok(Writable::No(error.to_string()))
+        }
+        Err(error) => Err(error),
     }
 }
 
-// Whoever died while writing may have left something that is not in its place. It was acknowledged, and nobody can read
-// the file before it is; so even a guest puts it there, if that is possible, as SQLite does with its own log.
-fn tidy(path: &Path, shared: &Shared) {
-    let tidied = open::guest(path).and_then(|guest| {
-        let arrivals = query(&guest, "SELECT key FROM arrivals WHERE key > 0", &[])?.len();
-        if arrivals == 0 {
-            return Ok(());
-        }
-        shared.found_left_behind(arrivals);
-        let mut connection = open::owner(path)?;
-        upkeep::settle_all(&mut connection, shared)
-    });
-    if let Err(error) = tidied {
-        tracing::warn!(%error, "what was written last could not be put in its place");
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.close();
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opening a SQLite file: settings, version, migrations.
 
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -13,8 +14,10 @@ use crate::migrations::{self, Migration};
 /// Marks the file as ours: "EPIT".
 const APPLICATION: i64 = 0x4550_4954;
 
-/// How long one process waits for another that writes to the same file.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How often one process looks whether another that writes to the same file is done, and how long it waits in between.
+/// Evenly, because one that writes all the time leaves only moments.
+const LOOKS: i32 = 10_000;
+const WAIT: Duration = Duration::from_millis(1);
 
 /// Statements kept ready on each connection.
 const STATEMENTS: usize = 128;
@@ -54,25 +57,10 @@ pub(crate) fn reader(path: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a connection on a file that must not be written to, whatever its version, if that is known.
-pub(crate) fn guest(path: &Path) -> Result<Connection> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check_owner(&connection)?;
-    let found = version(&connection)?;
-    let known = migrations::SQLITE.len() as i64;
-    match found {
-        _ if found > known => Err(LedgerError::NewerSchema { found, known }),
-        _ if found < known => Err(LedgerError::ReadOnly(format!(
-            "it has schema version {found} and must be brought to version {known} first"
-        ))),
-        _ => Ok(connection),
-    }
-}
-
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
-    let connection =
+pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let mut connection =
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failure)?;
-    connection.busy_timeout(PATIENCE).map_err(failure)?;
+    connection.busy_handler(Some(wait)).map_err(failure)?;
     // Plans must not depend on values: SQLite would prepare each statement on a table with a partial index anew for
     // every value, to see whether that index serves.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(failure)?;
@@ -80,17 +68,22 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
     Ok(connection)
 }
 
+fn wait(looks: i32) -> bool {
+    thread::sleep(WAIT);
+    looks < LOOKS
+}
+
 fn pragma(connection: &Connection, name: &str) -> Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0)).map_err(failure)
 }
 
-fn version(connection: &Connection) -> Result<i64> {
+pub(super) fn version(connection: &Connection) -> Result<i64> {
     pragma(connection, "user_version")
 }
 
 // An empty file is nobody's yet. Its tables and its mark come together: who looks at the mark last does not miss it where another
 // process fills the file meanwhile.
-fn check_owner(connection: &Connection) -> Result<()> {
+pub(super) fn check_owner(connection: &Connection) -> Result<()> {
     let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     let tables = tables.map_err(failure)?;
     let application = pragma(connection, "application_id")?;

@@ -1,6 +1,6 @@
 //! The threads that read from a SQLite file, each on a connection of its own and beside the writer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -9,17 +9,19 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::at_once;
 use super::statement::{perform, query};
 use super::writer::{Need, Writer};
+use super::{at_once, guest};
 use crate::error::{LedgerError, Result};
 use crate::shared::Shared;
 use crate::sql::{self, Sql, Work};
 
 /// How often a reader tries to find everything in its place. Only other processes can make it fail.
 const ATTEMPTS: usize = 200;
-/// How long a guest waits for whoever writes to put everything in its place.
+/// How long a guest waits for whoever writes to put everything in its place, where it cannot do that itself.
 const WAIT: Duration = Duration::from_millis(5);
+/// After so many attempts it makes itself a copy.
+const WAITS: usize = 40;
 
 type Job = Box<dyn FnOnce(&mut Reader) + Send>;
 
@@ -30,9 +32,22 @@ pub(crate) struct Readers {
 /// One that reads.
 struct Reader {
     connection: Connection,
+    path: PathBuf,
     shared: Arc<Shared>,
+    /// A copy with everything in its place, of the state that has this number.
+    copy: Option<(i64, Connection)>,
     /// Who puts things in their place; nobody where the file is only read.
     writer: Option<Arc<Writer>>,
+}
+
+/// Where something is read.
+enum Ground {
+    /// In the file.
+    File,
+    /// In the file, where what arrived is in its place until the transaction is taken back.
+    ForNow(Connection),
+    /// In the copy.
+    Copy,
 }
 
 impl Readers {
@@ -44,10 +59,11 @@ impl Readers {
     ) -> Result<(Self, Vec<JoinHandle<()>>)> {
         let (jobs, waiting) = channel::<Job>();
         let waiting = Arc::new(Mutex::new(waiting));
-        let open = if writer.is_some() { super::open::reader } else { super::open::guest };
+        let open = if writer.is_some() { super::open::reader } else { guest::guest };
         let start = |number: usize| {
+            let (path, connection) = (path.to_owned(), open(path)?);
             let reader =
-                Reader { connection: open(path)?, shared: Arc::clone(shared), writer: writer.cloned() };
+                Reader { connection, path, shared: Arc::clone(shared), copy: None, writer: writer.cloned() };
             let waiting = Arc::clone(&waiting);
             let thread = thread::Builder::new().name(format!("epitome-ledger-reader-{number}"));
             let handle = thread.spawn(move || run(reader, &waiting));
@@ -92,28 +108,66 @@ impl Reader {
     }
 
     fn snapshot<T>(&mut self, need: Need, work: impl Work<T>) -> Result<T> {
-        self.begin(need)?;
-        let connection = sql::Connection::Sqlite(&mut self.connection);
-        let result = at_once(work(Sql { shared: &self.shared, connection }));
-        perform(&self.connection, "ROLLBACK")?;
+        let mut ground = self.begin(need)?;
+        let connection = match &mut ground {
+            Ground::File => &mut self.connection,
+            Ground::ForNow(connection) => connection,
+            Ground::Copy => self.copy.as_mut().map_or(&mut self.connection, |(_, copy)| copy),
+        };
+        let sql = Sql { shared: &self.shared, connection: sql::Connection::Sqlite(connection) };
+        let result = at_once(work(sql));
+        perform(connection, "ROLLBACK")?;
         result
     }
 
-    fn begin(&self, need: Need) -> Result<()> {
+    fn begin(&mut self, need: Need) -> Result<Ground> {
         if need == Need::Sessions {
-            return perform(&self.connection, "BEGIN");
+            perform(&self.connection, "BEGIN")?;
+            return Ok(Ground::File);
         }
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
             if self.begin_settled()? {
-                return Ok(());
+                return Ok(Ground::File);
             }
-            match &self.writer {
-                Some(writer) if writer.at_rest(|| self.begin_settled())? => return Ok(()),
-                Some(_) => {}
-                None => thread::sleep(WAIT),
+            let settled = match &self.writer {
+                Some(writer) => match writer.at_rest(|| self.begin_settled()) {
+                    Ok(true) => return Ok(Ground::File),
+                    other => other.map(|_| ()),
+                },
+                None if self.copy.is_some() => Err(LedgerError::ReadOnly("there is a copy".to_owned())),
+                None => guest::tidy(&self.path, &self.shared),
+            };
+            match settled {
+                Ok(()) | Err(LedgerError::Busy(_)) => {}
+                Err(LedgerError::Full(_)) => {
+                    return guest::for_now(&self.path, &self.shared).map(Ground::ForNow);
+                }
+                Err(LedgerError::ReadOnly(_) | LedgerError::Unavailable(_))
+                    if self.begin_copy(attempt)? =>
+                {
+                    return Ok(Ground::Copy);
+                }
+                Err(LedgerError::ReadOnly(_) | LedgerError::Unavailable(_)) => thread::sleep(WAIT),
+                Err(error) => return Err(error),
             }
         }
         Err(LedgerError::Busy("what was written last is not in its place yet".to_owned()))
+    }
+
+    // Begins on a copy of the present state, which is made once nobody else seems to put things in their place.
+    fn begin_copy(&mut self, attempt: usize) -> Result<bool> {
+        let row = query(&self.connection, "PRAGMA data_version", &[])?.into_iter().next();
+        let state = row.ok_or_else(|| LedgerError::damaged("the file has no state"))?.int()?;
+        let is_fresh = self.copy.as_ref().is_some_and(|(of, _)| *of == state);
+        if !is_fresh {
+            self.copy = None;
+            if attempt < WAITS {
+                return Ok(false);
+            }
+            self.copy = Some((state, guest::copy(&self.connection, &self.shared)?));
+        }
+        let Some((_, copy)) = &self.copy else { return Ok(false) };
+        perform(copy, "BEGIN").map(|()| true)
     }
 
     // Begins on the state of this moment, if everything is in its place there.

@@ -43,9 +43,12 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    /// A database that was left in disorder is put in order at once.
+    /// A database that was left in disorder is put in order at once. What could not be sorted in before may be by now.
     pub(super) fn new(connection: &mut Connection, shared: &Shared) -> Self {
         let mut upkeep = Self { arrived: 0, unindexed: 0, unpacked: true, durable: true, failed: false };
+        if upkeep.count_aside(connection, shared) > 0 {
+            upkeep.alone(connection, shared, |sql| retry(sql));
+        }
         upkeep.recount(connection, shared);
         shared.found_left_behind(upkeep.arrived);
         upkeep
@@ -75,6 +78,11 @@ impl Upkeep {
         self.unpacked = true;
     }
 
+    fn count_aside(&self, connection: &mut Connection, shared: &Shared) -> usize {
+        let mut sql = Sql { shared, connection: sql::Connection::Sqlite(connection) };
+        at_once(Box::pin(async move { arrival::aside(&mut sql).await })).map_or(0, |aside| aside.len())
+    }
+
     fn count_unindexed(&self, connection: &mut Connection, shared: &Shared) -> i64 {
         let mut sql = Sql { shared, connection: sql::Connection::Sqlite(connection) };
         let progress = at_once(Box::pin(async move { index::progress(&mut sql).await }));
@@ -92,7 +100,7 @@ impl Upkeep {
 
     /// Sorts in everything that arrived, within the transaction that is open.
     pub(super) fn settle(&mut self, connection: &mut Connection, shared: &Shared) -> Result<()> {
-        while guarded(connection, shared, |sql| settle(sql, STEP))? > 0 {}
+        settle_within(connection, shared)?;
         self.arrived = 0;
         Ok(())
     }
@@ -171,10 +179,20 @@ impl Upkeep {
 /// Sorts in everything that arrived, in a transaction of its own.
 pub(super) fn settle_all(connection: &mut Connection, shared: &Shared) -> Result<()> {
     perform(connection, "BEGIN IMMEDIATE")?;
-    while guarded(connection, shared, |sql| settle(sql, STEP))? > 0 {}
+    settle_within(connection, shared)?;
     commit(connection)
+}
+
+/// Sorts in everything that arrived, within the transaction that is open.
+pub(super) fn settle_within(connection: &mut Connection, shared: &Shared) -> Result<()> {
+    while guarded(connection, shared, |sql| settle(sql, STEP))? > 0 {}
+    Ok(())
 }
 
 fn settle(mut sql: Sql<'_>, most: usize) -> Pin<Box<dyn Future<Output = Result<usize>> + Send + '_>> {
     Box::pin(async move { arrival::settle(&mut sql, most).await })
+}
+
+fn retry(mut sql: Sql<'_>) -> Pin<Box<dyn Future<Output = Result<usize>> + Send + '_>> {
+    Box::pin(async move { arrival::retry(&mut sql).await })
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -26,6 +26,10 @@ const WAITING: usize = 4096;
 const TOGETHER: usize = 256;
 /// How long a reader may take to begin once all is in its place.
 const BEGINS: Duration = Duration::from_millis(200);
+
+/// After so long without a pause, others who want to write to the file are let in: they look once a millisecond.
+const BUSY: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// What a piece of work finds in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,11 +135,13 @@ pub(super) fn guarded<T>(connection: &mut Connection, shared: &Shared, work: imp
 
 fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>, mut log: Log) {
     let mut upkeep = Upkeep::new(&mut connection, shared);
+    let mut paused = Instant::now();
     loop {
         let job = match waiting.recv_timeout(upkeep.patience()) {
             Ok(job) => job,
             Err(RecvTimeoutError::Timeout) => {
                 upkeep.step(&mut connection, shared);
+                paused = Instant::now();
                 continue;
             }
             Err(RecvTimeoutError::Disconnected) => break,
@@ -144,6 +150,10 @@ fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>, mut
         let wrote = jobs.len();
         together(&mut connection, shared, jobs, &mut upkeep, &mut log);
         upkeep.keep_bounds(&mut connection, shared, wrote);
+        if paused.elapsed() > BUSY {
+            thread::sleep(PAUSE);
+            paused = Instant::now();
+        }
     }
     upkeep.finish(&mut connection, shared);
 }

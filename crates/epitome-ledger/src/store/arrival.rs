@@ -5,7 +5,7 @@
 //! turns at a time. Whoever needs more than the rows of sessions has them run first.
 //!
 //! What cannot be sorted in is set aside, under a key below zero, so that it does not stop the rest. It was acknowledged, so
-//! it is kept, and the doctor tells of it.
+//! it is kept, tried again by whoever opens the file and by the doctor, who tells of what is left.
 
 use std::borrow::Cow;
 
@@ -203,6 +203,26 @@ async fn each(sql: &mut Sql<'_>, arrivals: &[(i64, Vec<u8>)]) -> Result<()> {
         sql.execute("RELEASE arrival", &[]).await?;
     }
     Ok(())
+}
+
+/// Tries once more what was set aside, and says how much of it is in its place now.
+pub(crate) async fn retry(sql: &mut Sql<'_>) -> Result<usize> {
+    let mut sorted = 0;
+    for mut row in sql.query("SELECT key, record FROM arrivals WHERE key < 0 ORDER BY key DESC", &[]).await? {
+        let (key, record) = (row.int()?, row.blob()?);
+        sql.execute("SAVEPOINT arrival", &[]).await?;
+        match one(sql, &record).await {
+            Ok(()) => {
+                sql.execute("DELETE FROM arrivals WHERE key = $1", &values_of![key]).await?;
+                tracing::info!(arrival = key.unsigned_abs(), "what was set aside is in its place now");
+                sorted += 1;
+            }
+            Err(error) if error.is_refusal() => drop(sql.execute("ROLLBACK TO arrival", &[]).await?),
+            Err(error) => return Err(error),
+        }
+        sql.execute("RELEASE arrival", &[]).await?;
+    }
+    Ok(sorted)
 }
 
 async fn one(sql: &mut Sql<'_>, record: &[u8]) -> Result<()> {

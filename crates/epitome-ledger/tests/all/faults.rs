@@ -8,7 +8,11 @@ use epitome_ledger::{Access, Ledger, LedgerError, Options};
 use crate::server::psql;
 use crate::support::*;
 
-on_both!(a_newer_schema_is_refused, a_read_only_ledger_is_only_read);
+on_both!(
+    a_newer_schema_is_refused,
+    a_read_only_ledger_is_only_read,
+    where_nothing_was_recorded_there_is_no_ledger
+);
 
 fn change(place: &Place, sqlite: &str, postgres: &str) {
     if place.is_sqlite() {
@@ -49,6 +53,17 @@ async fn a_read_only_ledger_is_only_read(place: Place) {
     let refused = guest.append(ME, expect(&now), vec![call("a", "b")]).await;
     assert!(matches!(refused, Err(LedgerError::ReadOnly(_))), "{refused:?}");
     guest.close().await;
+}
+
+async fn where_nothing_was_recorded_there_is_no_ledger(place: Place) {
+    if place.is_sqlite() {
+        fs::write(place.file(), b"").unwrap();
+    }
+    let guest = || Options { access: Access::ReadOnly, ..Options::default() };
+    let error = refusal(&place, guest()).await;
+    assert!(matches!(error, LedgerError::NoLedger(_)), "{error:?}");
+    place.open().await.close().await;
+    Ledger::open(&place.address, guest()).await.unwrap().close().await;
 }
 
 #[test]

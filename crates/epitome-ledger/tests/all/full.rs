@@ -4,19 +4,19 @@ use std::io::Write;
 use std::process::Command;
 
 use epitome_ledger::model::NewTurn;
-use epitome_ledger::{Ledger, LedgerError, Options};
+use epitome_ledger::{Access, Ledger, LedgerError, Options};
 
 use crate::support::*;
 use crate::worker::{Worker, acknowledge};
 
-/// Starts a program where the folder is a small disk; nothing where this machine does not allow that.
-fn on_a_small_disk(folder: &std::path::Path) -> Option<Command> {
+/// Starts this binary where the folder is mounted by these commands; nothing where this machine does not allow that.
+pub(crate) fn where_mounted(folder: &std::path::Path, mount: &str) -> Option<Command> {
     // The second way is for those who are not root.
     let ways: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
     let unshare = |way: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(way).args(["sh", "-c"]);
-        command.arg("mount -t tmpfs -o size=4m none \"$0\" && exec \"$@\"").arg(folder);
+        command.arg(format!("{mount} && exec \"$@\"")).arg(folder);
         command
     };
     let allowed = |way: &&&[&str]| unshare(way).arg("true").output().is_ok_and(|done| done.status.success());
@@ -29,7 +29,7 @@ fn on_a_small_disk(folder: &std::path::Path) -> Option<Command> {
 #[test]
 fn a_disk_that_is_really_full_refuses_and_loses_nothing() {
     let place = Place::sqlite();
-    let Some(program) = on_a_small_disk(place.folder.path()) else {
+    let Some(program) = where_mounted(place.folder.path(), "mount -t tmpfs -o size=4m none \"$0\"") else {
         // Past what the test runner holds back: nobody should take this for tested.
         let told = "NOT TESTED: a disk that is really full, because this machine allows no mounts of one's own; \
             a file that may not grow is tested in its place\n";
@@ -58,6 +58,15 @@ pub(crate) async fn fill(address: String) {
     };
     assert!(matches!(error, LedgerError::Full(_)), "{error:?}");
     assert!(now.turns > 10);
+    // What was acknowledged is read all the same, by us and by others.
+    let guest = Options { access: Access::ReadOnly, ..Options::default() };
+    let guest = Ledger::open(&address, guest).await.unwrap();
+    for ledger in [&ledger, &guest] {
+        let messages = ledger.messages(ME, now.head.unwrap(), 0..now.turns).await.unwrap();
+        assert_eq!(messages.len() as u64, now.turns);
+        assert_eq!(ledger.doctor().await.unwrap().findings, []);
+    }
+    guest.close().await;
     std::fs::remove_file(folder.join("filler")).unwrap();
     let found = ledger.session(ME, session.id).await.unwrap();
     assert_eq!((found.head, found.turns), (now.head, now.turns));

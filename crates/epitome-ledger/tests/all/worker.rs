@@ -94,6 +94,7 @@ fn worker() {
             run(keep_lease(session, address));
         }
         "fill" => run(crate::full::fill(word())),
+        "visit" => run(crate::still::visit(word())),
         other => panic!("no such task: {other}"),
     }
 }
