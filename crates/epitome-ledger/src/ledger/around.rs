@@ -106,7 +106,7 @@ impl Ledger {
     /// The best come in one page; the newest in any number of them. A page may be short and still have a next one.
     pub async fn search(&self, tenant: TenantId, search: Search, paging: Paging) -> Result<Page<Hit>> {
         // What is indexed meanwhile would be found twice otherwise, or not at all.
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             search::run(sql, tenant, search, paging).await
         }))

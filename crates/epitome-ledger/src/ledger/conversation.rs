@@ -12,7 +12,7 @@ impl Ledger {
         tenant: TenantId,
         session: SessionId,
     ) -> Result<ConversationState> {
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let key = tenant::known(sql, tenant).await?;
             conversation::state(sql, (tenant, key), session).await
         }))
@@ -25,7 +25,7 @@ impl Ledger {
         tenant: TenantId,
         session: SessionId,
     ) -> Result<Vec<HistoryRow>> {
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let key = tenant::known(sql, tenant).await?;
             conversation::history(sql, (tenant, key), session).await
         }))

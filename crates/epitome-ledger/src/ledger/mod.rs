@@ -186,7 +186,7 @@ impl Ledger {
 
     /// A turn.
     pub async fn turn(&self, tenant: TenantId, id: TurnId) -> Result<Turn> {
-        self.read(work!(sql => {
+        self.read_one(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             Ok(turn::by_id(sql, tenant, id).await?.turn)
         }))
@@ -258,7 +258,7 @@ impl Ledger {
 
     /// A session as it stands and what the model sees at its head, all of one moment.
     pub async fn resume(&self, tenant: TenantId, session: SessionId) -> Result<Resumed> {
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             view::resumed(sql, tenant, session).await
         }))

@@ -85,7 +85,16 @@ impl Ledger {
         receipt
     }
 
+    /// Reads on one state of the database, however many statements that takes.
     pub(super) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
+        match &*self.0 {
+            Database::Sqlite(sqlite) => sqlite.read(Need::Order, work).await,
+            Database::Postgres(postgres) => postgres.snapshot(work).await,
+        }
+    }
+
+    /// Reads by one statement.
+    pub(super) async fn read_one<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
         match &*self.0 {
             Database::Sqlite(sqlite) => sqlite.read(Need::Order, work).await,
             Database::Postgres(postgres) => postgres.read(work).await,
@@ -97,14 +106,6 @@ impl Ledger {
         match &*self.0 {
             Database::Sqlite(sqlite) => sqlite.read(Need::Sessions, work).await,
             Database::Postgres(postgres) => postgres.read(work).await,
-        }
-    }
-
-    /// Reads on one state of the database, however many statements that takes.
-    pub(super) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
-        match &*self.0 {
-            Database::Sqlite(sqlite) => sqlite.read(Need::Order, work).await,
-            Database::Postgres(postgres) => postgres.snapshot(work).await,
         }
     }
 

@@ -20,7 +20,7 @@ impl Ledger {
 
     /// How many bytes the whole database takes, indexes included.
     pub async fn stored_bytes(&self) -> Result<u64> {
-        self.read(work!(sql => {
+        self.read_one(work!(sql => {
             let text = sql.either(
                 "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
                 "SELECT pg_database_size(current_database())",
@@ -61,7 +61,7 @@ impl Ledger {
         {
             tracing::debug!(%error, "what was set aside is not tried again");
         }
-        let mut checkup = self.snapshot(work!(sql => doctor::check(sql).await)).await?;
+        let mut checkup = self.read(work!(sql => doctor::check(sql).await)).await?;
         let count = self.shared().left_behind();
         if count > 0 {
             let told = format!(

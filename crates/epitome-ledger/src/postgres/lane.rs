@@ -21,11 +21,29 @@ pub(crate) enum Stand {
     /// Each statement is a transaction of its own.
     Free,
     /// A transaction is to begin with the next statement, in the same message to the server.
-    Due,
+    Due(Begin),
     /// A transaction is open.
     Open,
     /// The transaction was committed.
     Done,
+}
+
+/// What kind of transaction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// One that writes.
+    Writing,
+    /// One that reads, all of it as it was when it began.
+    Snapshot,
+}
+
+impl Begin {
+    fn statement(self) -> &'static str {
+        match self {
+            Begin::Writing => "BEGIN",
+            Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        }
+    }
 }
 
 /// A connection with its prepared statements.
@@ -58,18 +76,8 @@ impl Lane {
     pub(crate) async fn query(&mut self, text: &str, values: &[Value]) -> Result<Vec<Row>> {
         let prepared = self.prepare(text).await?;
         let values = references(values);
-        let begins = self.stand == Stand::Due;
-        let work = self.client.query(&prepared, &values);
-        let rows = if begins {
-            let (begun, rows) = join(self.client.batch_execute("BEGIN"), work).await;
-            begun.map_err(failure)?;
-            rows
-        } else {
-            work.await
-        };
-        if begins {
-            self.stand = Stand::Open;
-        }
+        let rows = self.first(self.client.query(&prepared, &values)).await?;
+        self.begun();
         rows.map_err(failure)?.iter().map(row).collect()
     }
 
@@ -81,11 +89,12 @@ impl Lane {
 
     pub(crate) async fn queries(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let prepared = self.prepare_all(statements).await?;
-        self.begin().await?;
         let client = &self.client;
         let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();
         let run = prepared.iter().zip(&values).map(|(prepared, values)| client.query(prepared, values));
-        let results = try_join_all(run).await.map_err(failure)?;
+        let results = self.first(try_join_all(run)).await?;
+        self.begun();
+        let results = results.map_err(failure)?;
         results.iter().map(|rows| rows.iter().map(row).collect()).collect()
     }
 
@@ -137,7 +146,7 @@ impl Lane {
     pub(super) async fn commit(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.stand, Stand::Free) {
             Stand::Open => self.client.batch_execute("COMMIT").await.map_err(failure),
-            Stand::Free | Stand::Due | Stand::Done => Ok(()),
+            Stand::Free | Stand::Due(_) | Stand::Done => Ok(()),
         }
     }
 
@@ -145,15 +154,27 @@ impl Lane {
     pub(super) async fn roll_back(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.stand, Stand::Free) {
             Stand::Open => self.client.batch_execute("ROLLBACK").await.map_err(failure),
-            Stand::Free | Stand::Due | Stand::Done => Ok(()),
+            Stand::Free | Stand::Due(_) | Stand::Done => Ok(()),
+        }
+    }
+
+    // Sends work, and where a transaction is due, what begins it before.
+    async fn first<T>(&self, work: impl Future<Output = T>) -> Result<T> {
+        let Stand::Due(begin) = self.stand else { return Ok(work.await) };
+        let (begun, done) = join(self.client.batch_execute(begin.statement()), work).await;
+        begun.map_err(failure)?;
+        Ok(done)
+    }
+
+    fn begun(&mut self) {
+        if let Stand::Due(_) = self.stand {
+            self.stand = Stand::Open;
         }
     }
 
     async fn begin(&mut self) -> Result<()> {
-        if self.stand == Stand::Due {
-            self.client.batch_execute("BEGIN").await.map_err(failure)?;
-            self.stand = Stand::Open;
-        }
+        self.first(async {}).await?;
+        self.begun();
         if self.stand == Stand::Done {
             return Err(LedgerError::damaged("work went on behind its commit"));
         }

@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio_postgres::Config;
 
-use self::lane::Stand;
+use self::lane::{Begin, Stand};
 use self::tls::{Address, Tls};
 use crate::error::{LedgerError, Result};
 use crate::options::{Access, Options};
@@ -62,7 +62,7 @@ impl Postgres {
             indexing: Mutex::default(),
         };
         let mut lane = pool.connect().await?;
-        lane.stand = Stand::Due;
+        lane.stand = Stand::Due(Begin::Writing);
         open::migrate(&mut lane, options.access).await?;
         lane.commit().await?;
         pool.put_back(lane);
@@ -75,7 +75,7 @@ impl Postgres {
         }
         let (mut lane, _slot) = self.lane().await?;
         // If the caller goes away in the midst of it, the lane is dropped, and the server rolls back.
-        lane.stand = Stand::Due;
+        lane.stand = Stand::Due(Begin::Writing);
         let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
         match result {
             Ok(value) => {
@@ -92,6 +92,7 @@ impl Postgres {
         }
     }
 
+    /// Reads by one statement.
     pub(crate) async fn read<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
         let (mut lane, _slot) = self.lane().await?;
         let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
@@ -99,10 +100,10 @@ impl Postgres {
         result
     }
 
+    /// Reads by several statements, which all see the same state.
     pub(crate) async fn snapshot<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T> {
         let (mut lane, _slot) = self.lane().await?;
-        lane.stand = Stand::Due;
-        lane.script("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
+        lane.stand = Stand::Due(Begin::Snapshot);
         let result = work(Sql { shared: &self.shared, connection: Connection::Postgres(&mut lane) }).await;
         if lane.roll_back().await.is_ok() {
             self.put_back(lane);

@@ -222,3 +222,24 @@ fn an_older_program_that_waited_leaves_a_newer_schema_alone() {
     });
     assert_eq!(psql(&place.address, "SELECT version FROM ledger_schema").trim(), "99");
 }
+
+#[test]
+fn a_read_in_several_steps_sees_what_was_there_when_it_began() {
+    let place = Place::postgres();
+    let address = place.address.clone();
+    run(async {
+        let ledger = place.open().await;
+        let session = open_session(&ledger).await;
+        let head = talk(&ledger, &session, 0..40).await[39];
+        ledger.pack().await.unwrap();
+        // Packs that were read before are remembered.
+        let other = place.open().await;
+        let held = Held::begin(&address, "LOCK TABLE packs IN ACCESS EXCLUSIVE MODE");
+        let reader = other.clone();
+        let work = tokio::spawn(async move { reader.messages(ME, head, 0..80).await });
+        stuck(&address, 1, &work).await;
+        held.end("DELETE FROM packs; COMMIT");
+        assert_eq!(work.await.unwrap().unwrap().len(), 80);
+        assert!(matches!(place.open().await.messages(ME, head, 0..80).await, Err(LedgerError::Damaged(_))));
+    });
+}
