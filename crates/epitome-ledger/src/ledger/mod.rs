@@ -176,7 +176,8 @@ impl Ledger {
         Ok(self.remember(tenant, known.await?))
     }
 
-    /// Appends a compaction, or the undoing of one. Its segments must tile the path.
+    /// Appends a compaction, or the undoing of one. Its segments must tile the path. Without a fence it is refused while somebody
+    /// holds the session's lease.
     pub async fn compact(&self, tenant: TenantId, expect: Expect, new: NewCompaction) -> Result<Receipt> {
         let known = self
             .record(Need::Order, 1, work!(sql => compact::record(sql, tenant, expect, new).await))

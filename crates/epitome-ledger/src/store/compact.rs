@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::append::{Header, Tail};
 use super::landing::Known;
 use super::path::Path;
-use super::{entry, session, tenant, turn};
+use super::{entry, lease, session, tenant, turn};
 use crate::error::{LedgerError, Result};
 use crate::model::{CompactionRecord, Expect, NewCompaction, TenantId, Turn, TurnId, TurnKind};
 use crate::sql::{Sql, Statement, values_of};
@@ -41,6 +41,9 @@ pub(crate) async fn record(
             true => Ok(standing.into()),
             false => Err(refusal),
         };
+    }
+    if expect.fence.is_none() {
+        lease::check_free(sql, &standing).await?;
     }
     let session = &standing.session;
     let messages = session.messages;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use epitome_core::Time;
 
+use super::session::Standing;
 use super::{session, tenant};
 use crate::error::{LedgerError, Result};
 use crate::model::{Lease, SessionId, TenantId};
@@ -23,6 +24,24 @@ async fn now(sql: &mut Sql<'_>) -> Result<Time> {
     Ok(Time(row.ok_or_else(|| LedgerError::damaged("the server has no clock"))?.int()?))
 }
 
+/// Refuses a writer without a fence while somebody holds the lease.
+pub(crate) async fn check_free(sql: &mut Sql<'_>, standing: &Standing) -> Result<()> {
+    let session = standing.session.id;
+    let Some((holder, until)) = holder(sql, standing).await? else { return Ok(()) };
+    match now(sql).await? {
+        now if until > now => Err(LedgerError::Leased { session, holder, until }),
+        _ => Ok(()),
+    }
+}
+
+// Who took the lease last without giving it back, and until when.
+async fn holder(sql: &mut Sql<'_>, standing: &Standing) -> Result<Option<(String, Time)>> {
+    let text = "SELECT lease_holder, lease_until FROM sessions WHERE key = $1";
+    let row = sql.one(text, &values_of![standing.key]).await?;
+    let mut row = row.ok_or_else(|| LedgerError::no_session(standing.session.id))?;
+    Ok(row.maybe_text()?.zip(row.maybe_int()?.map(Time)))
+}
+
 /// Takes the lease of a session, unless somebody else holds it.
 pub(crate) async fn acquire(
     sql: &mut Sql<'_>,
@@ -34,14 +53,11 @@ pub(crate) async fn acquire(
     let tenant = tenant::known_to_writer(sql, tenant).await?;
     let standing = session::lock(sql, tenant, id).await?;
     let now = now(sql).await?;
-    let text = "SELECT lease_holder, lease_until FROM sessions WHERE key = $1";
-    let row = sql.one(text, &values_of![standing.key]).await?;
-    let mut row = row.ok_or_else(|| LedgerError::no_session(id))?;
-    if let (Some(other), Some(until)) = (row.maybe_text()?, row.maybe_int()?)
+    if let Some((other, until)) = self::holder(sql, &standing).await?
         && other != holder
-        && until > now.0
+        && until > now
     {
-        return Err(LedgerError::Leased { session: id, holder: other, until: Time(until) });
+        return Err(LedgerError::Leased { session: id, holder: other, until });
     }
     let (fence, until) = (standing.fence + 1, end(now, lasts));
     let update = "UPDATE sessions SET lease_holder = $1, lease_until = $2, fence = $3 WHERE key = $4";

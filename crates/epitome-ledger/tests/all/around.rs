@@ -17,6 +17,7 @@ on_both!(
     the_known_beginning_is_found,
     notes_hold_for_whoever_has_their_turn,
     a_lease_keeps_others_out_and_late_writers_off,
+    a_lease_keeps_others_from_compacting_and_no_message_out,
     events_are_recorded_once_and_linked,
 );
 
@@ -85,6 +86,24 @@ async fn notes_hold_for_whoever_has_their_turn(place: Place) {
         ledger.note(ME, at(turns[1]), note(NoteKind::Pin, 0..1)).await,
         Err(LedgerError::HeadMoved { .. })
     ));
+}
+
+async fn a_lease_keeps_others_from_compacting_and_no_message_out(place: Place) {
+    let ledger = place.open().await;
+    let session = open_session(&ledger).await;
+    let lease = ledger.acquire_lease(ME, session.id, "holder", Duration::from_secs(600)).await.unwrap();
+    talk(&ledger, &session, 0..2).await;
+    let now = ledger.session(ME, session.id).await.unwrap();
+    let cut = || compaction(vec![summary(0..2, "what was said"), verbatim(2..4)]);
+    let refused = ledger.compact(ME, expect(&now), cut()).await;
+    assert!(matches!(&refused, Err(LedgerError::Leased { holder, .. }) if holder == "holder"), "{refused:?}");
+    // The lease has ended, and nobody has taken it.
+    let lease = ledger.renew_lease(ME, lease, Duration::ZERO).await.unwrap();
+    let under = Expect { fence: Some(lease.fence), ..expect(&now) };
+    let head = ledger.compact(ME, under, cut()).await.unwrap().head;
+    let free = Expect { head, ..expect(&now) };
+    ledger.compact(ME, free, compaction(vec![verbatim(0..4)])).await.unwrap();
+    assert_eq!(ledger.session(ME, session.id).await.unwrap().compactions, 2);
 }
 
 async fn a_lease_keeps_others_out_and_late_writers_off(place: Place) {
