@@ -1,7 +1,8 @@
 //! PostgreSQL: any number of processes, each with a few connections.
 //!
 //! Nothing depends on a connection staying the same between transactions, so that poolers work: no session-level
-//! locks, no settings of a session. Durability is the server's (`synchronous_commit`, on unless somebody turned it off).
+//! locks, no settings of a session. Durability is the server's; a server that would acknowledge before it is durable is told
+//! otherwise when a connection is made.
 
 mod batch;
 mod landing;

@@ -145,3 +145,23 @@ fn other_programs_databases_are_left_alone() {
         assert!(!error.to_string().contains("secret"));
     });
 }
+
+#[test]
+fn a_server_that_acknowledges_too_early_is_told_otherwise() {
+    let place = Place::postgres();
+    let name = place.address.rsplit_once('/').unwrap().1;
+    psql(&place.address, &format!("ALTER DATABASE {name} SET synchronous_commit = off"));
+    // Every commit says how it was done.
+    let watch = "CREATE TABLE seen (how TEXT); \
+         CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS \
+         $$BEGIN INSERT INTO seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END$$";
+    run(async {
+        let ledger = place.open().await;
+        psql(&place.address, watch);
+        psql(&place.address, "CREATE TRIGGER see AFTER INSERT ON turns FOR EACH ROW EXECUTE FUNCTION see()");
+        let session = open_session(&ledger).await;
+        talk(&ledger, &session, 0..2).await;
+        ledger.close().await;
+    });
+    assert_eq!(psql(&place.address, "SELECT DISTINCT how FROM seen").trim(), "on");
+}
