@@ -49,7 +49,8 @@ impl Ledger {
     /// Opens the ledger at `sqlite:PATH` or `postgres://…`, creating or migrating what is not there yet.
     ///
     /// `sslmode` (`disable`, `prefer`, `require`, `verify-ca`, `verify-full`) and `sslrootcert` in the address of a server
-    /// mean what they mean to PostgreSQL's own client.
+    /// mean what they mean to PostgreSQL's own client. `prepared_statements=false` is for poolers that hand each transaction to
+    /// another connection and do not know prepared statements, as PgBouncer before 1.21.
     pub async fn open(address: &str, options: Options) -> Result<Self> {
         let database = match address.split_once(':') {
             Some(("sqlite", path)) if !path.is_empty() => {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use futures_util::future::{join, join_all, try_join_all};
+use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Statement as Prepared};
 
+use super::ready::{Naming, Ready};
 use super::statement::{failure, row};
 use super::{batch, landing};
 use crate::error::{LedgerError, Result};
@@ -49,34 +49,34 @@ impl Begin {
 /// A connection with its prepared statements.
 pub(crate) struct Lane {
     client: Client,
-    prepared: HashMap<String, Prepared>,
+    naming: Naming,
+    prepared: HashMap<String, Ready>,
     /// Whole appends, by their shapes.
-    landings: HashMap<String, Prepared>,
+    landings: HashMap<String, Ready>,
     pub(super) stand: Stand,
 }
 
 impl Lane {
-    pub(super) fn new(client: Client) -> Self {
-        Self { client, prepared: HashMap::new(), landings: HashMap::new(), stand: Stand::Free }
+    pub(super) fn new(client: Client, naming: Naming) -> Self {
+        Self { client, naming, prepared: HashMap::new(), landings: HashMap::new(), stand: Stand::Free }
     }
 
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
-    async fn prepare(&mut self, text: &str) -> Result<Prepared> {
+    async fn prepare(&mut self, text: &str) -> Result<Ready> {
         if let Some(prepared) = self.prepared.get(text) {
             return Ok(prepared.clone());
         }
-        let prepared = self.client.prepare(text).await.map_err(failure)?;
+        let prepared = Ready::new(&self.client, self.naming, text).await.map_err(failure)?;
         self.prepared.insert(text.to_owned(), prepared.clone());
         Ok(prepared)
     }
 
     pub(crate) async fn query(&mut self, text: &str, values: &[Value]) -> Result<Vec<Row>> {
         let prepared = self.prepare(text).await?;
-        let values = references(values);
-        let rows = self.first(self.client.query(&prepared, &values)).await?;
+        let rows = self.first(prepared.query(&self.client, values)).await?;
         self.begun();
         rows.map_err(failure)?.iter().map(row).collect()
     }
@@ -84,14 +84,13 @@ impl Lane {
     pub(crate) async fn execute(&mut self, text: &str, values: &[Value]) -> Result<u64> {
         let prepared = self.prepare(text).await?;
         self.begin().await?;
-        self.client.execute(&prepared, &references(values)).await.map_err(failure)
+        prepared.execute(&self.client, values).await.map_err(failure)
     }
 
     pub(crate) async fn queries(&mut self, statements: &[Statement]) -> Result<Vec<Vec<Row>>> {
         let prepared = self.prepare_all(statements).await?;
         let client = &self.client;
-        let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();
-        let run = prepared.iter().zip(&values).map(|(prepared, values)| client.query(prepared, values));
+        let run = prepared.iter().zip(statements).map(|(prepared, it)| prepared.query(client, &it.values));
         let results = self.first(try_join_all(run)).await?;
         self.begun();
         let results = results.map_err(failure)?;
@@ -104,8 +103,7 @@ impl Lane {
         let prepared = self.prepare_all(&statements).await?;
         self.begin().await?;
         let client = &self.client;
-        let values: Vec<_> = statements.iter().map(|statement| references(&statement.values)).collect();
-        let run = prepared.iter().zip(&values).map(|(prepared, values)| client.execute(prepared, values));
+        let run = prepared.iter().zip(&statements).map(|(prepared, it)| prepared.execute(client, &it.values));
         let work = join_all(run);
         let (results, committed) = join(work, self.client.batch_execute("COMMIT")).await;
         self.stand = Stand::Done;
@@ -123,7 +121,7 @@ impl Lane {
             Some(prepared) => prepared.clone(),
             None => {
                 let Some(text) = landing::text(step, &groups) else { return Ok(false) };
-                let prepared = self.client.prepare(&text).await.map_err(failure)?;
+                let prepared = Ready::new(&self.client, self.naming, &text).await.map_err(failure)?;
                 if self.landings.len() >= SHAPES {
                     self.landings.clear();
                 }
@@ -131,9 +129,7 @@ impl Lane {
                 prepared
             }
         };
-        let values: Vec<_> =
-            landing::values(step, &groups).map(|value| value as &(dyn ToSql + Sync)).collect();
-        let rows = self.client.query(&prepared, &values).await;
+        let rows = prepared.query(&self.client, landing::values(step, &groups)).await;
         self.stand = Stand::Done;
         match rows {
             Ok(rows) => Ok(rows.first().is_some_and(|row| row.get::<_, i64>(0) > 0)),
@@ -181,7 +177,7 @@ impl Lane {
         Ok(())
     }
 
-    async fn prepare_all(&mut self, statements: &[Statement]) -> Result<Vec<Prepared>> {
+    async fn prepare_all(&mut self, statements: &[Statement]) -> Result<Vec<Ready>> {
         let mut prepared = Vec::with_capacity(statements.len());
         for statement in statements {
             prepared.push(self.prepare(&statement.text).await?);
@@ -201,8 +197,4 @@ fn is_same_body(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|reason| {
         *reason.code() == SqlState::UNIQUE_VIOLATION && reason.constraint() == Some("bodies_hash")
     })
-}
-
-fn references(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

@@ -8,6 +8,7 @@ mod batch;
 mod landing;
 mod lane;
 mod open;
+mod ready;
 mod statement;
 mod tls;
 mod trust;
@@ -21,6 +22,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Config;
 
 use self::lane::{Begin, Stand};
+use self::ready::Naming;
 use self::tls::{Address, Tls};
 use crate::error::{LedgerError, Result};
 use crate::options::{Access, Options};
@@ -32,6 +34,7 @@ pub(crate) use lane::Lane;
 pub(crate) struct Postgres {
     config: Config,
     tls: Tls,
+    naming: Naming,
     access: Access,
     idle: Mutex<Vec<Lane>>,
     slots: Semaphore,
@@ -55,6 +58,7 @@ impl Postgres {
         let pool = Self {
             config,
             tls: address.tls()?,
+            naming: address.naming,
             access: options.access,
             idle: Mutex::default(),
             slots: Semaphore::new(options.connections.max(1)),
@@ -169,7 +173,7 @@ impl Postgres {
         let durable = "SELECT set_config('synchronous_commit', 'on', false) \
              WHERE current_setting('synchronous_commit') = 'off'";
         client.batch_execute(durable).await.map_err(statement::failure)?;
-        Ok(Lane::new(client))
+        Ok(Lane::new(client, self.naming))
     }
 
     fn put_back(&self, lane: Lane) {

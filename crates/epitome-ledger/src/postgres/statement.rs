@@ -22,8 +22,9 @@ impl ToSql for Value {
         }
     }
 
+    // What is unknown to us, the server finds out.
     fn accepts(kind: &Type) -> bool {
-        [Type::INT8, Type::TEXT, Type::VARCHAR, Type::BYTEA].contains(kind)
+        [Type::INT8, Type::TEXT, Type::VARCHAR, Type::BYTEA, Type::UNKNOWN].contains(kind)
     }
 
     to_sql_checked!();

@@ -25,6 +25,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::ready::Naming;
 use super::trust::Lenient;
 use crate::error::{LedgerError, Result};
 
@@ -36,9 +37,10 @@ enum Trust {
     CertifiedByName,
 }
 
-/// An address without what concerns certificates, and what that was.
+/// An address without what concerns certificates and poolers, and what that was.
 pub(super) struct Address {
     pub(super) url: String,
+    pub(super) naming: Naming,
     trust: Trust,
     roots: Option<PathBuf>,
 }
@@ -48,11 +50,14 @@ impl Address {
     pub(super) fn parse(url: &str) -> Self {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut trust, mut roots, mut rest) = (Trust::Anybody, None, Vec::new());
+        let mut naming = Naming::Named;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", "verify-ca")) => trust = Trust::Certified,
                 Some(("sslmode", "verify-full")) => trust = Trust::CertifiedByName,
                 Some(("sslrootcert", path)) => roots = Some(PathBuf::from(plain(path))),
+                Some(("prepared_statements", "false")) => naming = Naming::Unnamed,
+                Some(("prepared_statements", "true")) => naming = Naming::Named,
                 _ => rest.push(pair),
             }
         }
@@ -62,7 +67,7 @@ impl Address {
             trust = Trust::Certified;
         }
         let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{}", rest.join("&")) };
-        Self { url, trust, roots }
+        Self { url, naming, trust, roots }
     }
 
     /// What makes connections to it secure.

@@ -17,6 +17,7 @@ mod meanwhile;
 mod model;
 mod nexus;
 mod once;
+mod pooler;
 mod power;
 mod recall;
 mod search;

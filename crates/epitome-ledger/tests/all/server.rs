@@ -164,7 +164,7 @@ fn is_root() -> bool {
 }
 
 // The server refuses to run as root; then it runs as nobody.
-fn as_other(program: &Path) -> Command {
+pub(crate) fn as_other(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);
     }
@@ -173,7 +173,7 @@ fn as_other(program: &Path) -> Command {
     command
 }
 
-fn hand_over(folder: &Path) {
+pub(crate) fn hand_over(folder: &Path) {
     if is_root() {
         let status = Command::new("chown").arg("nobody:nogroup").arg(folder).status().unwrap();
         assert!(status.success());
