@@ -35,7 +35,8 @@ pub(crate) struct Paged {
 ///
 /// Importing again adds only what is new: a file that grew grows its session, one that was edited becomes a fork, branches
 /// and sub-agents become sessions of their own, and compactions that the tool did become compaction turns. Messages are kept
-/// byte for byte. An import that was interrupted is finished by the next one.
+/// byte for byte. An import that was interrupted is finished by the next one. Of session files that changed within the last
+/// quarter of an hour, what has no whole answer yet is left for the next import.
 #[derive(Args)]
 #[command(after_help = "Examples:
   epitome import ~/.claude/projects             every Claude Code session
@@ -49,6 +50,9 @@ pub(crate) struct Import {
     /// The agent whose sessions they are [default: the tool or format that wrote them].
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// Also record what may not be whole yet at the end of files that are being written.
+    #[arg(long)]
+    pub(crate) whole: bool,
     /// Print the summary as JSON.
     #[arg(long)]
     pub(crate) json: bool,

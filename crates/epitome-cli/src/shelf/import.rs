@@ -1,23 +1,29 @@
 //! `epitome import`: sessions of other tools become sessions of the ledger.
 
 mod batch;
+mod label;
 mod paths;
 mod record;
 mod steps;
+mod threads;
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use epitome_ledger::Access;
 use serde::Serialize;
 
 use self::batch::Batch;
-use self::paths::Material;
+use self::paths::{Material, Reading};
 use self::record::{Outcome, Recorded};
 use super::Shelf;
 use crate::args::Import;
-use crate::input::{self, Item};
+use crate::input::{self, Item, is_stdin};
 use crate::print::{WARN, bytes, grouped, paint, plural, say};
 use crate::settings::Settings;
+
+/// A file that was changed so recently may still be written.
+const QUIET: Duration = Duration::from_secs(15 * 60);
 
 /// What an import did.
 #[derive(Default, Serialize)]
@@ -38,6 +44,8 @@ struct Summary {
     /// Their bytes.
     message_bytes: u64,
     compactions: u64,
+    /// Messages at the ends of files that were left for the next import.
+    left: u64,
     /// Bytes of text that were read.
     bytes: u64,
     /// Bytes that the ledger has taken since, indexes included.
@@ -52,8 +60,11 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     let shelf = Shelf::open(&arguments.database, Access::ReadWrite)?;
     let before = shelf.wait(shelf.ledger.stored_bytes())?;
     let counter = settings.models.get("").model.counter();
-    let agent = arguments.agent.as_deref();
-    let work = |path: &Path, transcript| Ok(Material::of(path, transcript, agent, &counter));
+    let work = |path: &Path, transcript| {
+        let growing = !arguments.whole && is_growing(path);
+        let reading = Reading { agent: arguments.agent.as_deref(), growing };
+        Ok(Material::of(path, transcript, reading, &counter))
+    };
     let (mut summary, mut batch) = (Summary::default(), Batch::default());
     let outcome = input::each_session(&arguments.input, &sources, work, |path, item| {
         match item {
@@ -63,6 +74,7 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
                 }
                 summary.damaged += material.damage.len() as u64;
                 summary.bytes += material.bytes;
+                summary.left += material.left;
                 if batch.push(material) {
                     summary.add(batch.record(&shelf)?);
                 }
@@ -86,6 +98,15 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     summary.print(arguments, &shelf)?;
     shelf.close();
     outcome
+}
+
+// What is compressed is complete, and nothing is appended to what comes through a pipe.
+fn is_growing(path: &Path) -> bool {
+    let changed = || std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let is_complete = is_stdin(path) || path.extension().is_some_and(|ending| ending == "gz");
+    !is_complete
+        && changed()
+            .is_some_and(|changed| SystemTime::now().duration_since(changed).unwrap_or_default() < QUIET)
 }
 
 impl Summary {
@@ -128,6 +149,12 @@ impl Summary {
             count(self.compactions, "compaction"),
             bytes(self.bytes),
         ));
+        if self.left > 0 {
+            say(format_args!(
+                "left for the next import: {} that may not be whole yet; --whole records them now",
+                count(self.left, "message"),
+            ));
+        }
         say(format_args!(
             "ledger: {}, {} more than before, in {}",
             bytes(self.ledger),

@@ -2,6 +2,7 @@
 
 mod export;
 mod find;
+mod growing;
 mod import;
 mod killed;
 mod read;
@@ -52,9 +53,9 @@ impl Desk {
         epitome_with(input, &[arguments, &["--db", &self.address]].concat())
     }
 
-    /// Imports files, which must go well, and returns the summary.
+    /// Imports files, however new they are, which must go well, and returns the summary.
     pub(crate) fn import(&self, files: &[&str]) -> Value {
-        self.run(&[&["import", "--json"], files].concat()).json()
+        self.run(&[&["import", "--json", "--whole"], files].concat()).json()
     }
 
     /// Imports what a file says.

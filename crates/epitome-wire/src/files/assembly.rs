@@ -39,6 +39,8 @@ pub(super) struct Draft {
     pub(super) hidden: bool,
     /// The sub-agent whose conversation it belongs to.
     pub(super) sidechain: Option<String>,
+    /// Whether more of it may come when the file grows.
+    pub(super) open: bool,
 }
 
 /// Where a block stands.
@@ -84,6 +86,9 @@ impl Assembly {
             head: self.head,
         };
         let threads = threads(&shape);
+        let head = self.head.or(threads.first().and_then(|main| main.messages.last().copied()));
+        let agent = head.and_then(|head| shape.sidechains.get(head).cloned().flatten());
+        let open = self.messages.iter().map(|draft| draft.open).collect();
         let mut records = self.records;
         let (mut messages, mut layouts, mut copies) = (Vec::new(), Vec::new(), Vec::new());
         for (at, mut draft) in self.messages.into_iter().enumerate() {
@@ -104,6 +109,7 @@ impl Assembly {
         }
         Transcript {
             id: self.id,
+            agent,
             format,
             dialect,
             model: self.model,
@@ -117,6 +123,7 @@ impl Assembly {
             damage,
             parents: shape.parents,
             hidden: shape.hidden,
+            open,
             records,
             copies,
         }
@@ -126,7 +133,15 @@ impl Assembly {
 impl Draft {
     pub(super) fn new(message: Message, layouts: Vec<BlockLayout>) -> Self {
         let places = layouts.into_iter().map(|layout| Place { layout, copies: Vec::new() }).collect();
-        Self { message, records: Vec::new(), places, parent: None, hidden: false, sidechain: None }
+        Self {
+            message,
+            records: Vec::new(),
+            places,
+            parent: None,
+            hidden: false,
+            sidechain: None,
+            open: false,
+        }
     }
 
     /// Adds another part of the same message.

@@ -87,17 +87,30 @@ fn line(node: Node<'_>, assembly: &mut Assembly) -> Result<Line, WireError> {
             if let Some(body) = object.get("message") {
                 let written = object.get("timestamp").and_then(time);
                 line.draft = Some(draft(body, &mut object, written)?);
-                line.message_id =
-                    body.object()?.map_or(Ok(None), |mut body| body.string("id"))?.map(|id| id.into_owned());
+                if let Some(mut body) = body.object()? {
+                    line.message_id = body.string("id")?.map(|id| id.into_owned());
+                    line.ended = ended(body.string("stop_reason")?.as_deref(), line.draft.as_ref());
+                }
                 line.kind = match object.boolean("isCompactSummary") {
                     Some(true) => LineKind::Summary,
                     _ => LineKind::Plain,
                 };
             }
         }
+        // What the tool notes about a reply, it notes when the reply has come.
+        "system" | "summary" => {
+            let leaf = object.string("leafUuid")?.or(object.string("parentUuid")?);
+            line.about = leaf.map(|id| id.into_owned());
+        }
         _ => {}
     }
     Ok(line)
+}
+
+// Some versions say on every line of a reply why the whole reply ended; only words are surely the last of it.
+fn ended(reason: Option<&str>, draft: Option<&Draft>) -> bool {
+    let last = draft.and_then(|draft| draft.message.blocks.last());
+    matches!(last, Some(Block::Text(_))) && !matches!(reason, None | Some("tool_use" | "pause_turn"))
 }
 
 fn draft(body: Node<'_>, line: &mut Object<'_>, written: Option<Time>) -> Result<Draft, WireError> {

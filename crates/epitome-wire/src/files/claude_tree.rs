@@ -20,6 +20,10 @@ pub(super) struct Line {
     pub(super) draft: Option<Draft>,
     /// The id of the API's reply that it is a part of.
     pub(super) message_id: Option<String>,
+    /// Whether it says that the reply ends with it.
+    pub(super) ended: bool,
+    /// The line that it says something about, where it is no message.
+    pub(super) about: Option<String>,
     pub(super) tokens_before: Option<Tokens>,
     pub(super) first_kept: Option<String>,
 }
@@ -42,7 +46,8 @@ pub(super) fn assemble(mut lines: Vec<Line>, assembly: &mut Assembly) {
     let parents = parents(&lines, &drafts);
     let grouped = group(&lines, drafts, &parents);
     let merged = merge_user_lines(grouped, &lines);
-    let Tree { messages, of_line } = merged;
+    let Tree { mut messages, of_line } = merged;
+    mark_open(&lines, &of_line, &mut messages);
     for (at, _) in lines.iter().enumerate().filter(|(_, line)| line.kind == LineKind::Summary) {
         let Some(position) = of_line.get(at).copied().flatten() else { continue };
         let boundary = parents.get(at).copied().flatten().and_then(|parent| lines.get(parent));
@@ -100,7 +105,6 @@ fn parents(lines: &[Line], drafts: &[Option<Draft>]) -> Vec<Option<usize>> {
 // Puts the lines of one reply together, and the results of one reply's calls.
 fn group(lines: &[Line], drafts: Vec<Option<Draft>>, parents: &[Option<usize>]) -> Tree {
     let mut tree = Tree { messages: Vec::new(), of_line: vec![None; lines.len()] };
-    let mut replies: HashMap<&str, usize> = HashMap::new();
     let mut callers: HashMap<String, usize> = HashMap::new();
     let mut answers: HashMap<usize, usize> = HashMap::new();
     let mut firsts: Vec<usize> = Vec::new();
@@ -115,7 +119,7 @@ fn group(lines: &[Line], drafts: Vec<Option<Draft>>, parents: &[Option<usize>]) 
             _ => None,
         });
         let known = match (is_reply, caller) {
-            (true, _) => line.message_id.as_deref().and_then(|id| replies.get(id).copied()),
+            (true, _) => continued(&tree, parents, at, line.message_id.as_deref()),
             (false, Some(caller)) => answers.get(&caller).copied(),
             (false, None) => None,
         };
@@ -141,9 +145,6 @@ fn group(lines: &[Line], drafts: Vec<Option<Draft>>, parents: &[Option<usize>]) 
         };
         if is_reply {
             callers.extend(calls.into_iter().map(|call| (call, message)));
-            if let Some(id) = line.message_id.as_deref() {
-                replies.insert(id, message);
-            }
         } else if let Some(caller) = caller {
             answers.insert(caller, message);
         }
@@ -159,6 +160,53 @@ fn group(lines: &[Line], drafts: Vec<Option<Draft>>, parents: &[Option<usize>]) 
             draft.parent.or(above.get(first).copied().flatten()).filter(|parent| *parent != message);
     }
     tree
+}
+
+// The reply that a line is a further part of: the one that it hangs on, or whose results it hangs on. Some versions write
+// a whole conversation twice, with the same replies under another root; those are no parts of each other.
+fn continued(tree: &Tree, parents: &[Option<usize>], line: usize, id: Option<&str>) -> Option<usize> {
+    let id = id?;
+    let mut at = line;
+    for _ in 0..parents.len() {
+        at = parents.get(at).copied().flatten().filter(|parent| *parent < at)?;
+        let Some(message) = tree.of_line.get(at).copied().flatten() else { continue };
+        let above = tree.messages.get(message)?;
+        let reply = if above.message.role == Role::Assistant { message } else { above.parent? };
+        let is_same = tree.messages.get(reply)?.message.meta.id.as_deref() == Some(id);
+        return is_same.then_some(reply);
+    }
+    None
+}
+
+// A reply has ended when a line of it says so, when something is noted about it, or when its conversation went on with something
+// else than the results of its calls.
+fn mark_open(lines: &[Line], of_line: &[Option<usize>], messages: &mut [Draft]) {
+    let of_id: HashMap<&str, usize> =
+        lines.iter().enumerate().filter_map(|(at, line)| Some((line.id.as_deref()?, at))).collect();
+    let mut latest: HashMap<Option<&str>, usize> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        let about = line.about.as_deref().and_then(|id| of_id.get(id).copied());
+        if let Some(noted) = about.and_then(|about| of_line.get(about).copied().flatten()) {
+            messages.get_mut(noted).into_iter().for_each(|draft| draft.open = false);
+        }
+        let Some(message) = of_line.get(at).copied().flatten() else { continue };
+        let before = latest.get(&line.agent.as_deref()).copied();
+        let Some(draft) = messages.get_mut(message) else { continue };
+        if draft.message.role == Role::Assistant {
+            draft.open = !line.ended;
+        } else if draft.parent == before && draft.message.blocks.iter().any(is_result) {
+            continue;
+        }
+        if let Some(before) =
+            latest.insert(line.agent.as_deref(), message).filter(|before| *before != message)
+        {
+            messages.get_mut(before).into_iter().for_each(|draft| draft.open = false);
+        }
+    }
+}
+
+fn is_result(block: &Block) -> bool {
+    matches!(block, Block::ToolResult(_))
 }
 
 // The nearest message above each line, in one pass over all chains.

@@ -40,6 +40,8 @@ struct Rollout {
     assembly: Assembly,
     model: Option<String>,
     head: Option<usize>,
+    /// How many messages there were when a reply was last said to be whole.
+    whole: usize,
     /// Outputs that events repeat, by call.
     copies: Vec<(String, Span)>,
 }
@@ -153,6 +155,10 @@ impl Rollout {
         let Some(mut event) = payload.object()? else { return Ok(()) };
         match event.string("type")?.as_deref() {
             Some("token_count") => self.token_count(&event),
+            Some("task_complete" | "turn_complete" | "turn_aborted") => {
+                self.whole = self.assembly.messages.len();
+                Ok(())
+            }
             Some("thread_rolled_back") => {
                 if let Some(turns) = event.get("num_turns") {
                     let gone = self.roll_back(turns.raw().parse().unwrap_or(0));
@@ -192,6 +198,7 @@ impl Rollout {
             self.assembly.messages.iter_mut().rev().find(|draft| draft.message.role == Role::Assistant);
         if let Some(reply) = reply.filter(|_| usage.total_input() > Tokens::ZERO) {
             reply.message.meta.usage = Some(usage);
+            self.whole = self.assembly.messages.len();
         }
         Ok(())
     }
@@ -230,6 +237,9 @@ impl Rollout {
             if let Some(place) = draft.and_then(|draft| draft.places.get_mut(block)) {
                 place.copies.push(span);
             }
+        }
+        for draft in self.assembly.messages.iter_mut().skip(self.whole) {
+            draft.open = draft.message.role == Role::Assistant;
         }
         self.assembly.head = self.head;
         self.assembly

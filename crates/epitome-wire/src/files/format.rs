@@ -59,6 +59,11 @@ impl Format {
             Format::SweAgent => "swe-agent",
         }
     }
+
+    /// Whether its tool appends to the file of a session, line by line, while the session goes on.
+    pub fn is_appended_to(self) -> bool {
+        matches!(self, Format::ClaudeCode | Format::Pi | Format::Codex)
+    }
 }
 
 impl fmt::Display for Format {

@@ -4,7 +4,7 @@
 //! behind it: lines that are no messages before the message's own. What surrounds a list of messages is a *frame*, to be put before one
 //! of them. So the messages of a thread are all that is needed to write the file of that thread again.
 //!
-//! Left out are lines behind the last message (they come with the next), blank lines, repetitions of whole lines, and Codex's notes
+//! Apart from them are lines behind the last message: they come with the next. Left out are blank lines, repetitions of whole lines, and Codex's notes
 //! that messages were taken back.
 
 use std::borrow::Cow;
@@ -33,6 +33,15 @@ pub struct Kept {
     pub digest: ContentHash,
 }
 
+/// The lines of a file, each with the message that it belongs to.
+struct Lines {
+    bodies: Vec<String>,
+    /// The message that the last of them belongs to.
+    last: Option<usize>,
+    /// Lines behind it.
+    trailing: Vec<Span>,
+}
+
 /// What surrounds the messages of a file that is a list of them.
 #[derive(Serialize, Deserialize)]
 struct Frame<'a> {
@@ -54,7 +63,7 @@ impl Transcript {
 
     /// Its messages as they are kept, one for one with `messages`.
     pub fn kept(&self) -> Vec<Kept> {
-        let bodies = if self.notation().is_lines() { self.lines_of_messages() } else { self.elements() };
+        let bodies = if self.notation().is_lines() { self.lines().bodies } else { self.elements() };
         let kept = bodies.into_iter().zip(0..);
         kept.map(|(body, at)| Kept { digest: self.digest(at), body }).collect()
     }
@@ -67,13 +76,24 @@ impl Transcript {
         self.messages.get(at).map_or(ContentHash::of(&[]), canonical_digest)
     }
 
-    fn lines_of_messages(&self) -> Vec<String> {
+    /// The lines behind the last message, and the message that they stand behind.
+    ///
+    /// They are no part of it: when the file grows they ride along with the message that comes next.
+    pub fn trailing(&self) -> Option<(usize, String)> {
+        let lines = self.notation().is_lines().then(|| self.lines())?;
+        let text: Vec<&str> = lines.trailing.iter().map(|line| line.of(&self.text)).collect();
+        lines.last.filter(|_| !text.is_empty()).map(|last| (last, text.join("\n")))
+    }
+
+    fn lines(&self) -> Lines {
         let mut bodies = vec![String::new(); self.messages.len()];
         let mut waiting: Vec<Span> = Vec::new();
+        let mut last = None;
         for record in self.records.iter().filter(|record| is_worth_keeping(record)) {
             waiting.push(record.span);
             let shown = record.message.filter(|at| !self.hidden.get(*at).copied().unwrap_or(false));
             let Some(body) = shown.and_then(|at| bodies.get_mut(at)) else { continue };
+            last = shown;
             for line in waiting.drain(..) {
                 if !body.is_empty() {
                     body.push('\n');
@@ -81,7 +101,7 @@ impl Transcript {
                 body.push_str(line.of(&self.text));
             }
         }
-        bodies
+        Lines { bodies, last, trailing: waiting }
     }
 
     fn elements(&self) -> Vec<String> {

@@ -14,6 +14,8 @@ use crate::{dialect::Dialect, layout::Layout};
 pub struct Transcript {
     /// The id under which its tool knows it.
     pub id: Option<String>,
+    /// The sub-agent whose conversation it is, where its tool keeps those in files of their own.
+    pub agent: Option<String>,
     /// The kind of file it was read from.
     pub format: Format,
     /// The dialect whose rules its messages follow.
@@ -41,6 +43,7 @@ pub struct Transcript {
     pub damage: Vec<Damaged>,
     pub(super) parents: Vec<Option<usize>>,
     pub(super) hidden: Vec<bool>,
+    pub(super) open: Vec<bool>,
     pub(super) records: Vec<Record>,
     pub(super) copies: Vec<Copy>,
 }
@@ -104,6 +107,13 @@ impl Transcript {
         }
         path.reverse();
         path
+    }
+
+    /// Whether more of a reply may come when the file grows: nothing in the file says that it ended.
+    ///
+    /// Replies that others follow on their path have ended, whatever this says.
+    pub fn may_grow(&self, message: usize) -> bool {
+        self.open.get(message).copied().unwrap_or(false)
     }
 
     /// What the model sees at the end of `thread`: the last summary, what was kept beside it, and what follows.

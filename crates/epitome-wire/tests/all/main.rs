@@ -10,6 +10,7 @@ mod convert;
 mod features;
 mod files;
 mod files_damage;
+mod files_growing;
 mod files_real;
 mod files_rewrite;
 mod files_show;

@@ -1,16 +1,18 @@
 //! A transcript as it will be recorded: its messages, and the paths through them that become sessions.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use epitome_core::tokens::Counter;
-use epitome_core::{Block, BlockKind, ContentHash, Message, RecallId, Role, Time, Tokens, Usage};
+use epitome_core::{BlockKind, ContentHash, RecallId, Role, Time, Tokens, Usage};
 use epitome_ledger::model::{ChainHash, NewMessage, Notation};
-use epitome_wire::files::{RecordedCompaction, Thread, ThreadKind, Transcript};
+use epitome_wire::files::{RecordedCompaction, Transcript};
+
+use super::label::label;
+use super::threads::{Named, paths, whole};
 
 /// Texts shorter than a marker are never replaced by one.
 const SHORTEST_RECALLED: usize = 32;
-/// Characters of a label.
-const LABEL: usize = 60;
 
 /// A transcript, ready to be recorded.
 pub(super) struct Material {
@@ -26,6 +28,8 @@ pub(super) struct Material {
     pub(super) notation: Notation,
     /// Bytes of its text.
     pub(super) bytes: u64,
+    /// Messages at its end that may not be whole yet.
+    pub(super) left: u64,
     /// Lines that could not be read.
     pub(super) damage: Vec<String>,
     /// All messages of all paths.
@@ -41,6 +45,8 @@ pub(super) struct Ready {
     pub(super) digest: ContentHash,
     pub(super) tokens: Tokens,
     recalls: Vec<RecallId>,
+    /// What a session would be called after it.
+    label: Option<String>,
     /// The kinds of its blocks.
     pub(super) blocks: Vec<BlockKind>,
     pub(super) time: Option<Time>,
@@ -59,6 +65,11 @@ impl Ready {
             tokens: self.tokens,
             recalls: self.recalls.clone(),
         }
+    }
+
+    /// The lines that were recorded behind it.
+    pub(super) fn lines_behind<'s>(&self, stored: &'s [u8]) -> Option<&'s [u8]> {
+        stored.strip_prefix(self.body.as_slice())?.strip_prefix(b"\n")
     }
 
     /// How many bytes it has.
@@ -93,6 +104,15 @@ pub(super) struct Compacted {
     pub(super) tokens_before: Option<Tokens>,
 }
 
+/// What is known about a file before it is read.
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'a> {
+    /// The agent whose sessions these are, where that was told.
+    pub(super) agent: Option<&'a str>,
+    /// Whether somebody may still be writing it.
+    pub(super) growing: bool,
+}
+
 /// Whether the frame of a file goes with a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
@@ -111,6 +131,13 @@ impl Material {
     /// How many messages of a path there are up to the first one of the model, that included.
     pub(super) fn answered(&self, path: &PathThrough) -> Option<usize> {
         self.on(path).position(|message| message.role == Role::Assistant).map(|first| first + 1)
+    }
+
+    /// What a fork is called that shares so many messages with another session: after what the user said else.
+    pub(super) fn fork_label(&self, path: &PathThrough, shared: usize) -> Option<String> {
+        let mut own = self.on(path).skip(shared).take_while(|message| message.role != Role::Assistant);
+        let said = own.find_map(|message| message.label.clone());
+        said.or_else(|| path.label.as_ref().map(|label| format!("fork of {label}")))
     }
 
     /// What two paths have in common that may be one conversation: their name, or how they open.
@@ -133,20 +160,39 @@ impl Material {
     }
 
     /// Reads and counts everything, so that writing is all that is left to do.
-    pub(super) fn of(path: &Path, transcript: Transcript, agent: Option<&str>, counter: &Counter) -> Self {
+    pub(super) fn of(path: &Path, transcript: Transcript, reading: Reading<'_>, counter: &Counter) -> Self {
         let tool = transcript.format.name().to_owned();
         let channel = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        let paths = transcript.threads.iter().map(|thread| path_through(&transcript, thread, counter));
-        let paths = paths.filter(|path| !path.messages.is_empty()).collect();
+        let growing = reading.growing && transcript.format.is_appended_to();
+        let mut messages = messages(&transcript, counter);
+        if let Some((at, lines)) = transcript.trailing().filter(|_| !growing)
+            && let Some(message) = messages.get_mut(at)
+        {
+            message.body = [&message.body, lines.as_bytes()].join(&b'\n');
+        }
+        let (mut kept, mut left) = (Vec::new(), HashSet::new());
+        for Named { external, mut messages } in paths(&transcript) {
+            if growing {
+                left.extend(messages.split_off(whole(&transcript, &messages)));
+            }
+            kept.push(path_through(&transcript, external, messages, counter));
+        }
+        for path in &kept {
+            path.messages.iter().for_each(|at| {
+                left.remove(at);
+            });
+        }
+        let paths = kept.into_iter().filter(|path| !path.messages.is_empty()).collect();
         Self {
-            agent: agent.unwrap_or(&tool).to_owned(),
+            agent: reading.agent.unwrap_or(&tool).to_owned(),
+            left: left.len() as u64,
             channel: channel.display().to_string(),
             bytes: transcript.text.len() as u64,
             damage: transcript.damage.iter().map(ToString::to_string).collect(),
             notation: Notation(transcript.notation().number()),
             frame: transcript.frame(),
             paths,
-            messages: messages(&transcript, counter),
+            messages,
             tool,
         }
     }
@@ -159,6 +205,7 @@ fn messages(transcript: &Transcript, counter: &Counter) -> Vec<Ready> {
         let long = outline.blocks.iter().filter(|block| block.chars.0 >= SHORTEST_RECALLED);
         Ready {
             role: message.role,
+            label: label(message),
             recalls: long.filter_map(|block| block.recall).collect(),
             blocks: outline.blocks.iter().map(|block| block.kind).collect(),
             tokens: outline.tokens,
@@ -172,14 +219,12 @@ fn messages(transcript: &Transcript, counter: &Counter) -> Vec<Ready> {
     ready.collect()
 }
 
-fn path_through(transcript: &Transcript, thread: &Thread, counter: &Counter) -> PathThrough {
-    let messages = transcript.path(thread);
-    // The ids of branches change as they grow; those of sessions and sub-agents last.
-    let external = match thread.kind {
-        ThreadKind::Main => transcript.id.clone(),
-        ThreadKind::Sidechain => transcript.id.as_ref().map(|id| format!("{id}/{}", thread.id)),
-        ThreadKind::Branch => None,
-    };
+fn path_through(
+    transcript: &Transcript,
+    external: Option<String>,
+    messages: Vec<usize>,
+    counter: &Counter,
+) -> PathThrough {
     let place = |number: usize| messages.iter().position(|at| *at == number);
     let compacted = |found: &RecordedCompaction| {
         let at = place(found.position)?;
@@ -195,17 +240,4 @@ fn path_through(transcript: &Transcript, thread: &Thread, counter: &Counter) -> 
     compactions.sort_by_key(|compaction| compaction.at);
     let label = messages.iter().find_map(|at| label(transcript.messages.get(*at)?));
     PathThrough { external, label, messages, compactions }
-}
-
-// What the user says first names a session best. Tools put words of their own in front, in angle brackets.
-fn label(message: &Message) -> Option<String> {
-    let texts = message.blocks.iter().filter(|_| message.role == Role::User);
-    let texts = texts.filter_map(|block| if let Block::Text(text) = block { Some(&text.text) } else { None });
-    let mut lines = texts.flat_map(|text| text.lines()).map(str::trim);
-    let line = lines.find(|line| !line.is_empty() && !line.starts_with('<'))?;
-    let mut label: String = line.chars().filter(|letter| !letter.is_control()).take(LABEL).collect();
-    if line.chars().nth(LABEL).is_some() {
-        label.push('…');
-    }
-    Some(label)
 }

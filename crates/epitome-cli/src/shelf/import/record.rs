@@ -1,7 +1,7 @@
 //! Recording a path: finding how much of it is known and where it goes on, then writing the rest.
 
 use epitome_ledger::model::{
-    ChainHash, Expect, KnownPrefix, NewSession, Opening, Receipt, Session, Turn, TurnId, TurnKind,
+    ChainHash, Expect, KnownPrefix, NewSession, Opening, Receipt, Session, SessionId, Turn, TurnId, TurnKind,
 };
 use epitome_ledger::{LedgerError, Result};
 
@@ -113,7 +113,7 @@ impl<'a> Recorder<'a> {
 
     async fn start(&self, known: Option<KnownPrefix>, is_new_name: bool) -> Result<Start> {
         let Shelf { ledger, tenant, .. } = self.shelf;
-        let Some(known) = self.in_notation(known).await? else { return Ok(Start::Anew) };
+        let Some(known) = self.ours(known).await? else { return Ok(Start::Anew) };
         if !is_new_name {
             if known.messages == self.chains.len() as u64 && !self.lacks_compaction(&known).await? {
                 return Ok(Start::Known);
@@ -129,19 +129,41 @@ impl<'a> Recorder<'a> {
         self.fork_point(known).await
     }
 
-    // Where it is recorded in the same notation: what another tool wrote of the same conversation is another file, and must
-    // come back as such.
-    async fn in_notation(&self, known: Option<KnownPrefix>) -> Result<Option<KnownPrefix>> {
+    // The longest part of it that this agent has recorded in the same notation: what another tool wrote of the same
+    // conversation is another file, and must come back as such.
+    async fn ours(&self, mut found: Option<KnownPrefix>) -> Result<Option<KnownPrefix>> {
         let Shelf { ledger, tenant, .. } = self.shelf;
-        let Some(mut known) = known else { return Ok(None) };
-        let last = known.messages.saturating_sub(1);
-        for place in std::mem::take(&mut known.places) {
-            let found = ledger.messages(*tenant, place.turn, last..known.messages).await?;
-            if found.first().is_some_and(|message| message.notation == self.material.notation) {
-                known.places.push(place);
+        while let Some(mut known) = found {
+            let last = known.messages.saturating_sub(1);
+            for place in std::mem::take(&mut known.places) {
+                let found = ledger.messages(*tenant, place.turn, last..known.messages).await?;
+                let is_alike =
+                    found.first().is_some_and(|message| message.notation == self.material.notation);
+                if is_alike && self.is_ours(place.session).await? {
+                    known.places.push(place);
+                }
             }
+            if !known.places.is_empty() {
+                return Ok(Some(known));
+            }
+            found = self.known(last).await?;
         }
-        Ok(Some(known).filter(|known| !known.places.is_empty()))
+        Ok(None)
+    }
+
+    // What is recorded of the first so many messages.
+    async fn known(&self, messages: u64) -> Result<Option<KnownPrefix>> {
+        let chains = self.chains.get(..usize::try_from(messages).unwrap_or(0)).unwrap_or_default();
+        self.shelf.ledger.find_prefix(self.shelf.tenant, chains.to_vec()).await
+    }
+
+    // A purged session says nothing any more about whose it was; its forks stand on it.
+    async fn is_ours(&self, session: SessionId) -> Result<bool> {
+        match self.shelf.ledger.session(self.shelf.tenant, session).await {
+            Ok(session) => Ok(session.agent == self.material.agent),
+            Err(LedgerError::NotFound { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     // Whether the path begins with all that was said in a session.
@@ -185,19 +207,20 @@ impl<'a> Recorder<'a> {
             }
             let Some(place) = known.places.first() else { return Ok(Start::Anew) };
             let first = ledger.turn(*tenant, place.turn).await?.first;
-            let before = self.chains.get(..usize::try_from(first).unwrap_or(0)).unwrap_or_default();
-            let before = ledger.find_prefix(*tenant, before.to_vec()).await?;
-            known = match self.in_notation(before).await? {
+            known = match self.ours(self.known(first).await?).await? {
                 Some(known) => known,
                 None => return Ok(Start::Anew),
             };
         }
     }
 
-    fn new_session(&self, is_named: bool) -> NewSession {
+    fn new_session(&self, shared: usize, is_named: bool) -> NewSession {
         let first = self.path.messages.iter().filter_map(|at| self.material.messages.get(*at)?.time).next();
         NewSession {
-            label: self.path.label.clone(),
+            label: match shared {
+                0 => self.path.label.clone(),
+                shared => self.material.fork_label(self.path, shared),
+            },
             platform: Some("import".to_owned()),
             channel: Some(self.material.channel.clone()),
             external: self.path.external.clone().filter(|_| is_named),
@@ -219,7 +242,7 @@ impl<'a> Recorder<'a> {
         recorded.outcome = if at.is_some() { Outcome::Forked } else { Outcome::New };
         let mut rest = Rest::new(self.material, self.path, messages).framed();
         let turns = if rest.compaction_due().is_some() { Vec::new() } else { rest.turns() };
-        let session = self.new_session(is_named);
+        let session = self.new_session(messages, is_named);
         let id = session.id;
         let opening = Opening { at, session, turns, chains: self.chains.clone(), known };
         let receipt = self.shelf.ledger.begin_once(self.shelf.tenant, opening).await?;
@@ -233,7 +256,7 @@ impl<'a> Recorder<'a> {
         let mut recorded = Recorded::NOTHING;
         let start = usize::try_from(session.messages).unwrap_or(usize::MAX);
         let rest = Rest::new(self.material, self.path, start);
-        let mut rest = if start > 0 { rest } else { rest.framed() };
+        let mut rest = if start > 0 { rest.behind(&self.trailing(session).await?) } else { rest.framed() };
         let mut expect = Expect { session: session.id, head: session.head, fence: None };
         self.mend(session, &mut rest, &mut expect, &mut recorded).await?;
         self.write(&mut rest, &mut expect, &mut recorded).await?;
@@ -241,6 +264,18 @@ impl<'a> Recorder<'a> {
             recorded.outcome = Outcome::Grown;
         }
         Ok(recorded.with(self, start..rest.at()))
+    }
+
+    // Lines that were recorded with the last message because nothing stood behind them then.
+    async fn trailing(&self, session: &Session) -> Result<Vec<u8>> {
+        let Shelf { ledger, tenant, .. } = self.shelf;
+        let Some((head, last)) = session.head.zip(session.messages.checked_sub(1)) else {
+            return Ok(Vec::new());
+        };
+        let place = usize::try_from(last).ok().and_then(|last| self.path.messages.get(last));
+        let Some(ours) = place.and_then(|at| self.material.messages.get(*at)) else { return Ok(Vec::new()) };
+        let stored = ledger.messages(*tenant, head, last..session.messages).await?;
+        Ok(stored.first().and_then(|stored| ours.lines_behind(&stored.body)).unwrap_or_default().to_vec())
     }
 
     async fn write(&self, rest: &mut Rest<'_>, expect: &mut Expect, recorded: &mut Recorded) -> Result<()> {

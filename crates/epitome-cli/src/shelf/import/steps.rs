@@ -18,11 +18,14 @@ pub(super) struct Rest<'m> {
     at: usize,
     /// The message that the frame of the file goes with.
     framed: Option<usize>,
+    /// Lines that the next message brings along, and that are recorded.
+    recorded: Vec<u8>,
+    start: usize,
 }
 
 impl<'m> Rest<'m> {
     pub(super) fn new(material: &'m Material, path: &'m PathThrough, at: usize) -> Self {
-        Self { material, path, at, framed: None }
+        Self { material, path, at, framed: None, recorded: Vec::new(), start: at }
     }
 
     /// The same, with what surrounds the messages in their file before the first of them.
@@ -30,9 +33,22 @@ impl<'m> Rest<'m> {
         Self { framed: Some(self.at), ..self }
     }
 
+    /// The same, where these lines behind the last message are recorded with it.
+    pub(super) fn behind(self, lines: &[u8]) -> Self {
+        Self { recorded: lines.to_vec(), ..self }
+    }
+
     fn new_messages(&self, range: std::ops::Range<usize>) -> Vec<NewMessage> {
         let framing = |place| if self.framed == Some(place) { Framing::Framed } else { Framing::Bare };
-        let message = |place| Some(self.material.new_message(self.message(place)?, framing(place)));
+        let message = |place| {
+            let mut new = self.material.new_message(self.message(place)?, framing(place));
+            let rest =
+                new.body.strip_prefix(self.recorded.as_slice()).and_then(|rest| rest.strip_prefix(b"\n"));
+            if let Some(rest) = rest.filter(|_| place == self.start && !self.recorded.is_empty()) {
+                new.body = rest.to_vec();
+            }
+            Some(new)
+        };
         range.filter_map(message).collect()
     }
 

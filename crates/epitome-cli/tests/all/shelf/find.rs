@@ -67,7 +67,7 @@ fn sessions_are_listed_filtered_and_paged(desk: &Desk) {
     }
     assert_eq!(paged, all);
     assert_eq!(desk.run(&["sessions", "--json", "--agent", "pi"]).json_lines().len(), 3);
-    assert_eq!(desk.run(&["sessions", "--json", "--label", "hive MAP"]).json_lines().len(), 2);
+    assert_eq!(desk.run(&["sessions", "--json", "--label", "hive MAP"]).json_lines().len(), 1);
     assert_eq!(desk.run(&["sessions", "--json", "--platform", "elsewhere"]).json_lines().len(), 0);
     let table = desk.run(&["sessions"]);
     assert!(table.text().contains("Draw the hive map"), "{}", table.text());

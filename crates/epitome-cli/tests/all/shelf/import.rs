@@ -60,7 +60,7 @@ fn a_file_that_grew_grows_its_session() {
         for end in (3..lines.len()).step_by(3).chain([lines.len()]) {
             let path = desk.folder.path().join(name);
             fs::write(&path, lines[..end].concat()).unwrap();
-            let ran = desk.run(&["import", "--json", path.to_str().unwrap()]);
+            let ran = desk.run(&["import", "--json", "--whole", path.to_str().unwrap()]);
             assert_eq!(ran.code, 0, "{}", ran.stderr);
             let longest = desk.sessions().iter().map(|session| session["messages"].as_u64().unwrap()).max();
             assert!(longest.unwrap() >= length, "{name}: nothing gets lost");

@@ -88,7 +88,7 @@ fn killed_imports_are_finished(desk: &Desk) {
         let folder = folder.to_str().unwrap();
         let before = progress(desk);
         let until = before + random(&mut seed) % most.max(8);
-        let mut import = command(&["import", folder, "--db", desk.address()]);
+        let mut import = command(&["import", "--whole", folder, "--db", desk.address()]);
         let mut child = import.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         while child.try_wait().unwrap().is_none() && progress(desk) < until {
             std::thread::yield_now();

@@ -22,14 +22,15 @@ fn a_session_is_drawn(desk: &Desk) {
     let (main, fork) = (session(desk, "pi", false), session(desk, "pi", true));
     let drawn = desk.run(&["show", id(&main)]);
     let drawn = drawn.text();
-    assert!(drawn.contains("compaction by pi (imported)"), "{drawn}");
     assert!(drawn.contains(&format!("└─ {}", &id(&fork)[..8])), "{drawn}");
     let other = desk.run(&["show", id(&fork)]);
     let other = other.text();
     assert!(other.contains(&id(&main)[..8]) && other.contains("shared up to here"), "{other}");
+    assert!(other.contains("compaction by pi (imported)"), "{other}");
     let told = desk.run(&["show", "--json", id(&main)]).json();
     assert_eq!(told["forks"].as_array().unwrap().len(), 1);
     assert_eq!(told["forks"][0]["session"]["id"], fork["id"]);
+    let told = desk.run(&["show", "--json", id(&fork)]).json();
     let compaction = &told["compactions_on_path"][0];
     assert_eq!(compaction["segments"][0]["kind"], "summary");
     assert!(compaction["summary"].as_str().is_some_and(|summary| !summary.is_empty()));
