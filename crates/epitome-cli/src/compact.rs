@@ -42,23 +42,24 @@ pub(crate) fn run(arguments: &Compact, settings: &Settings) -> anyhow::Result<()
     // A report tells what was written, so it waits until it is.
     let (mut reports, mut waiting) = (Vec::new(), Vec::new());
     let work = |path: &Path, transcript| compact(path, transcript, arguments, settings, None);
-    let outcome = input::each_session(&arguments.input, &sources, work, |path, item| match item {
-        Item::Session(Compacted { text, report }) => {
-            waiting.push(report);
-            if arguments.dry_run { Ok(()) } else { output.write(path, &text) }
-        }
-        Item::Done => {
-            output.finish(path)?;
-            print(arguments, &targets.report, &waiting, sources.len().max(waiting.len()))?;
-            reports.append(&mut waiting);
-            Ok(())
-        }
-        Item::Failed => {
-            waiting.clear();
-            output.discard();
-            Ok(())
-        }
-    });
+    let outcome =
+        input::each_session(&input::options(&arguments.input), &sources, work, |path, item| match item {
+            Item::Session(Compacted { text, report }) => {
+                waiting.push(report);
+                if arguments.dry_run { Ok(()) } else { output.write(path, &text) }
+            }
+            Item::Done => {
+                output.finish(path)?;
+                print(arguments, &targets.report, &waiting, sources.len().max(waiting.len()))?;
+                reports.append(&mut waiting);
+                Ok(())
+            }
+            Item::Failed => {
+                waiting.clear();
+                output.discard();
+                Ok(())
+            }
+        });
     if reports.len() > 1 {
         print_total(&reports, stream(arguments, &targets.report))?;
     }

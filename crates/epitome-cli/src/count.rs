@@ -70,7 +70,7 @@ fn count_sessions(
             damaged: session.damaged(),
         })
     };
-    input::each_session(&arguments.input, &sources, work, |_, item| match item {
+    input::each_session(&input::options(&arguments.input), &sources, work, |_, item| match item {
         Item::Session(counted) => add(counted),
         _ => Ok(()),
     })

@@ -5,7 +5,6 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use anyhow::Context;
 use epitome_wire::files::{Damage, ReadOptions, Reader, Transcript};
 
 use crate::args::Input;
@@ -30,22 +29,34 @@ pub(crate) struct Source {
 
 /// The files to read, in order.
 pub(crate) fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
-    let mut found = Vec::new();
+    let (sources, refused) = readable(input)?;
+    refused.into_iter().next().map_or(Ok(sources), Err)
+}
+
+/// The files to read, in order, and why others are none of them. Where there are no files, the first reason is the error.
+pub(crate) fn readable(input: &Input) -> anyhow::Result<(Vec<Source>, Vec<anyhow::Error>)> {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
     for path in &input.files {
         if is_stdin(path) {
             found.push(Source { path: path.clone(), name: None });
             continue;
         }
-        let metadata = fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
-        if !metadata.is_dir() {
+        let is_folder = match fs::metadata(path) {
+            Ok(metadata) => metadata.is_dir(),
+            Err(error) => {
+                refused.push(cannot_read(path, &error));
+                continue;
+            }
+        };
+        if !is_folder {
             found.push(Source { path: path.clone(), name: path.file_name().map(PathBuf::from) });
             continue;
         }
-        let mut inside = Vec::new();
-        search(path, &mut inside)?;
-        if inside.is_empty() {
+        let (mut inside, before) = (Vec::new(), refused.len());
+        search(path, &mut inside, &mut refused);
+        if inside.is_empty() && refused.len() == before {
             let hint = format!("a folder is searched for files ending in {}", SESSION_FILES.join(", "));
-            return Err(failure(format!("no session files in {}", path.display()), hint));
+            refused.push(failure(format!("no session files in {}", path.display()), hint));
         }
         found.extend(inside.into_iter().map(|file| {
             let name = file.strip_prefix(path).ok().map(Path::to_path_buf);
@@ -55,7 +66,10 @@ pub(crate) fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
     if found.iter().filter(|source| is_stdin(&source.path)).count() > 1 {
         return Err(misuse("stdin was named twice", "name - once"));
     }
-    Ok(found)
+    if found.is_empty() && !refused.is_empty() {
+        return Err(refused.swap_remove(0));
+    }
+    Ok((found, refused))
 }
 
 /// Whether this name means stdin.
@@ -63,24 +77,31 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn search(folder: &Path, found: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+fn search(folder: &Path, found: &mut Vec<PathBuf>, refused: &mut Vec<anyhow::Error>) {
     let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-    let mut entries = entries.map_err(|error| cannot_read(folder, &error))?;
+    let mut entries = match entries {
+        Ok(entries) => entries,
+        Err(error) => return refused.push(cannot_read(folder, &error)),
+    };
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         // Links are not followed: a loop of them would never end, and what they point at is named elsewhere.
-        let kind = entry.file_type().with_context(|| format!("cannot look at {}", entry.path().display()))?;
-        if name.starts_with('.') {
-            continue;
-        } else if kind.is_dir() {
-            search(&entry.path(), found)?;
+        let kind = match entry.file_type() {
+            _ if name.starts_with('.') => continue,
+            Ok(kind) => kind,
+            Err(error) => {
+                refused.push(cannot_read(&entry.path(), &error));
+                continue;
+            }
+        };
+        if kind.is_dir() {
+            search(&entry.path(), found, refused);
         } else if kind.is_file() && SESSION_FILES.iter().any(|ending| name.ends_with(ending)) {
             found.push(entry.path());
         }
     }
-    Ok(())
 }
 
 fn cannot_read(path: &Path, error: &io::Error) -> anyhow::Error {
@@ -121,12 +142,21 @@ pub(crate) fn options(input: &Input) -> ReadOptions {
 /// One session a worker is in memory at a time, and a few results. A file that cannot be read is reported and the others
 /// go on; the command fails at the end, having done what it could.
 pub(crate) fn each_session<T: Send>(
-    input: &Input,
+    options: &ReadOptions,
     sources: &[Source],
     work: impl Fn(&Path, Transcript) -> anyhow::Result<T> + Sync,
     mut sink: impl FnMut(&Path, Item<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let options = options(input);
+    each_shown(options, sources, work, |path, item, progress| progress.suspended(|| sink(path, item)))
+}
+
+/// The same for a sink that takes long: the bar stays, unless the sink asks it to give way to what it prints.
+pub(crate) fn each_shown<T: Send>(
+    options: &ReadOptions,
+    sources: &[Source],
+    work: impl Fn(&Path, Transcript) -> anyhow::Result<T> + Sync,
+    mut sink: impl FnMut(&Path, Item<T>, &Progress) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let sizes = sources.iter().filter_map(|source| fs::metadata(&source.path).ok());
     let progress = Progress::new(sizes.map(|metadata| metadata.len()).sum());
     let workers = thread::available_parallelism().map_or(1, usize::from).min(sources.len());
@@ -135,22 +165,23 @@ pub(crate) fn each_session<T: Send>(
         sources,
         workers,
         |source, send| {
-            let read = read(&source.path, &options, &progress, |transcript| {
+            let read = read(&source.path, options, &progress, |transcript| {
                 Ok(send(Ok(Item::Session(work(&source.path, transcript)?))))
             });
             send(read.map(|()| Item::Done));
         },
         |source, outcome| {
             let path = &source.path;
-            progress.suspended(|| match outcome {
-                Ok(item) => sink(path, item),
+            match outcome {
+                Ok(item) => sink(path, item, &progress),
                 Err(error) if sources.len() == 1 => Err(named(error, path)),
                 Err(error) => {
-                    say(format_args!("{} {:#}", paint(WARN, "skipped:"), named(error, path)));
+                    let told = named(error, path);
+                    progress.suspended(|| say(format_args!("{} {told:#}", paint(WARN, "skipped:"))));
                     failed += 1;
-                    sink(path, Item::Failed)
+                    sink(path, Item::Failed, &progress)
                 }
-            })
+            }
         },
     )?;
     progress.finish();

@@ -70,14 +70,14 @@ pub(crate) fn run(arguments: &Inspect, settings: &Settings) -> anyhow::Result<()
     let sources = input::sources(&arguments.input)?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        return input::each_session(&arguments.input, &sources, work, |_, item| {
+        return input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
             let Item::Session(inspection) = item else { return Ok(()) };
             serde_json::to_writer(&mut out, &inspection)?;
             Ok(writeln!(out)?)
         });
     }
     let mut sessions = Sessions::default();
-    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
         if let Item::Session(inspection) = item {
             sessions.add(inspection);
         }

@@ -40,6 +40,8 @@ impl Progress {
         let due = self.bar.is_hidden() && self.started.elapsed() > Duration::from_secs(1);
         if due && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            // What is read must still be worked on; the bar is to be seen meanwhile.
+            self.bar.enable_steady_tick(Duration::from_millis(500));
         }
         self.bar.inc(bytes);
     }

@@ -1,7 +1,7 @@
 //! What the commands of the ledger take.
 
 use clap::{Args, Subcommand};
-use epitome_core::{RecallId, Time};
+use epitome_core::Time;
 use epitome_ledger::model::TenantId;
 use epitome_wire::files::Format;
 
@@ -69,6 +69,9 @@ pub(crate) struct Sessions {
     /// Only those with this in their label.
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
+    /// List what was purged instead: when, why, and how much.
+    #[arg(long, conflicts_with_all = ["agent", "label", "platform", "limit", "after"])]
+    pub(crate) purged: bool,
     /// Only of this platform; what was imported is of the platform "import".
     #[arg(long, value_name = "NAME")]
     pub(crate) platform: Option<String>,
@@ -168,9 +171,9 @@ pub(crate) struct Search {
 /// Where a tool result was cleared or cut short, the marker ends in `recall` and twelve digits; that is the id.
 #[derive(Args)]
 pub(crate) struct Recall {
-    /// The id, as the marker shows it.
-    #[arg(value_name = "ID")]
-    pub(crate) id: RecallId,
+    /// The id, as the marker shows it; the word `recall` before it does no harm.
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) id: Vec<String>,
     #[command(flatten)]
     pub(crate) database: Database,
     /// Print JSON: the text, and the message that holds it.
@@ -251,6 +254,9 @@ pub(crate) struct PurgeSessions {
     /// Why; it is recorded.
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub(crate) reason: String,
+    /// Say what would go, and leave it.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Do not ask.
     #[arg(long)]
     pub(crate) yes: bool,
@@ -288,7 +294,7 @@ pub(crate) struct Export {
     /// The format [default: the one it came in].
     #[arg(long, value_name = "FORMAT", value_parser = format_names().try_map(|name| name.parse::<Format>()))]
     pub(crate) format: Option<Format>,
-    /// Write to this file instead of stdout.
+    /// Write to this file instead of stdout, which is -.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<std::path::PathBuf>,
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &EvalFidelity, settings: &Settings) -> anyhow::Resu
         Ok((examined(&session, &contenders, arguments), session.damaged()))
     };
     let mut all: Vec<Examined> = Vec::new();
-    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
         if let Item::Session((examined, damaged)) = item {
             say_damage(&examined.session, &damaged);
             all.push(examined);

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &EvalRepeat, settings: &Settings) -> anyhow::Result
         Ok((rounds(&session, &own, arguments), session.name.clone(), session.damaged()))
     };
     let (mut all, mut too_short) = (Vec::new(), 0);
-    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
         if let Item::Session((rounds, name, damaged)) = item {
             say_damage(&name, &damaged);
             match rounds {

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &EvalTokens, settings: &Settings) -> anyhow::Result
         Ok((replayed(&session), session.name.clone(), session.damaged()))
     };
     let sources = input::sources(&arguments.input)?;
-    let outcome = input::each_session(&arguments.input, &sources, work, |_, item| {
+    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
         if let Item::Session((replayed, name, damaged)) = item {
             say_damage(&name, &damaged);
             table.merge(replayed);

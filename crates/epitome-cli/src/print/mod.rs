@@ -7,7 +7,7 @@ mod table;
 
 pub(crate) use chart::growth;
 pub(crate) use moment::moment;
-pub(crate) use number::{bytes, grouped, percent, plural};
+pub(crate) use number::{bytes, count, grouped, percent, plural};
 pub(crate) use table::{Align, Table};
 
 use std::io::{IsTerminal, Write};

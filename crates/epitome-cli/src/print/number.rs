@@ -43,6 +43,11 @@ pub(crate) fn plural(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count as u64), if count == 1 { "" } else { "s" })
 }
 
+/// The same of what a ledger counts.
+pub(crate) fn count(count: u64, noun: &str) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Shelf;
 use crate::args::Doctor;
 use crate::fail::failure;
-use crate::print::{BAD, FAINT, GOOD, grouped, paint, plural};
+use crate::print::{BAD, FAINT, GOOD, count, grouped, paint, plural};
 
 /// What is checked, for those who want to know what "nothing is wrong" means.
 const CHECKED: [&str; 6] = [
@@ -35,12 +35,16 @@ pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
         println!("{told}");
     } else {
         anstream::println!(
-            "{} sessions, {} turns, {} messages, {} bodies, {} events in {}",
-            grouped(checkup.sessions),
-            grouped(checkup.turns),
-            grouped(checkup.messages),
-            grouped(checkup.bodies),
-            grouped(checkup.events),
+            "{}, {}, {}, {}, {} in {}",
+            count(checkup.sessions, "session"),
+            count(checkup.turns, "turn"),
+            count(checkup.messages, "message"),
+            if checkup.bodies == 1 {
+                "1 body".to_owned()
+            } else {
+                format!("{} bodies", grouped(checkup.bodies))
+            },
+            count(checkup.events, "event"),
             shelf.name,
         );
         for what in CHECKED {

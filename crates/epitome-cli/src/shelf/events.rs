@@ -10,6 +10,7 @@ use serde_json::json;
 use super::Shelf;
 use super::sessions::paging;
 use crate::args::{AppendEvent, ListEvents};
+use crate::fail::misuse;
 use crate::print::{FAINT, HEADING, moment, paint, say};
 
 /// Records an event.
@@ -22,6 +23,16 @@ pub(super) fn append(arguments: &AppendEvent, shelf: &Shelf) -> anyhow::Result<(
             payload
         }
     };
+    for (what, is_empty) in
+        [("platform", arguments.platform.trim().is_empty()), ("payload", payload.is_empty())]
+    {
+        if is_empty {
+            return Err(misuse(
+                format!("the {what} is empty"),
+                "an event says where something happened, and what",
+            ));
+        }
+    }
     let made = || ContentHash::of(&payload).to_string();
     let event = NewEvent {
         platform: arguments.platform.clone(),

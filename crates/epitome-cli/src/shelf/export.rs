@@ -7,7 +7,7 @@ use anyhow::Context;
 use epitome_core::{BlockKind, Message};
 use epitome_ledger::model::{Session, StoredMessage};
 use epitome_wire::convert::{Conversation, convert};
-use epitome_wire::files::{self, Damage, Format, Notation, ReadOptions};
+use epitome_wire::files::{self, Damage, Format, Notation, ReadOptions, Summaries};
 use epitome_wire::{Dialect, encode_message};
 use serde_json::value::RawValue;
 
@@ -15,6 +15,7 @@ use super::recall::decoded;
 use super::{Shelf, pick};
 use crate::args::Export;
 use crate::fail::{failure, misuse};
+use crate::input::is_stdin;
 use crate::print::{WARN, paint, plural, say};
 
 /// Formats that can be written from any session.
@@ -38,7 +39,7 @@ pub(super) fn run(arguments: &Export, shelf: &Shelf) -> anyhow::Result<()> {
         (Some(own), Some(format)) if own.format == format => own.text,
         (own, format) => written(own, &messages, format.unwrap_or(Format::MessagesJsonl))?,
     };
-    match &arguments.output {
+    match arguments.output.as_deref().filter(|path| !is_stdin(path)) {
         None => std::io::stdout().lock().write_all(text.as_bytes())?,
         Some(path) => replace(path, &text).with_context(|| format!("cannot write {}", path.display()))?,
     }
@@ -80,8 +81,12 @@ impl Own {
 
     // Read as a whole, because some formats say in one message what another means.
     fn conversation(&self, count: usize) -> Option<Read> {
-        let options =
-            ReadOptions { format: Some(self.format), damage: Damage::KeepGoing, ..ReadOptions::default() };
+        let options = ReadOptions {
+            format: Some(self.format),
+            damage: Damage::KeepGoing,
+            summaries: Summaries::Apart,
+            ..ReadOptions::default()
+        };
         let transcript = files::read_all(self.text.as_bytes(), options).ok()?.into_iter().next()?;
         let path = transcript.threads.first().map(|main| transcript.path(main)).unwrap_or_default();
         if path.len() != count {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use epitome_core::compact::{SystemPlace, view};
+use epitome_core::compact::{Compaction, Segment, SystemPlace, view};
 use epitome_core::tokens::Counter;
 use epitome_core::{Block, Entry, Message, Outline, Role};
 use epitome_ledger::model::{RecordedView, Session, StoredMessage, Turn, TurnKind, Until};
@@ -11,6 +11,7 @@ use epitome_wire::Dialect;
 use epitome_wire::files::{Notation, record_of};
 use serde_json::json;
 
+use super::import::is_imported;
 use super::recall::decoded;
 use super::{Shelf, pick};
 use crate::args::{History, Messages};
@@ -120,7 +121,9 @@ fn print_blocks(out: &mut impl Write, message: &Message) -> anyhow::Result<()> {
             Block::Thinking(thinking) if thinking.text.is_empty() => {
                 writeln!(out, "{}", paint(FAINT, "(thinking that is not shown)"))?;
             }
-            Block::Thinking(thinking) => writeln!(out, "{}", paint(FAINT, thinking.text.trim_end()))?,
+            Block::Thinking(thinking) => {
+                writeln!(out, "{}", paint(FAINT, format_args!("(thinking) {}", thinking.text.trim_end())))?;
+            }
             Block::ToolUse(call) | Block::ServerToolUse(call) => {
                 writeln!(out, "{} {} {}", paint(FAINT, "→"), call.name, call.input)?;
             }
@@ -145,13 +148,56 @@ fn print_view(
     let Some(compaction) = &seen.compaction else {
         return seen.messages.iter().try_for_each(|message| print_stored(out, message, json));
     };
+    let messages = match is_imported(compaction) {
+        true => sent(seen, compaction),
+        false => built(seen, compaction, counter)?,
+    };
+    for message in messages {
+        match json {
+            true => writeln!(out, "{}", as_json(&message)?)?,
+            false => {
+                writeln!(out, "{}", paint(HEADING, message.role))?;
+                print_blocks(out, &message)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+// What another tool sent: the summary as it wrote it and what it kept, with no word of ours between them.
+fn sent(seen: &RecordedView, compaction: &Compaction) -> Vec<Message> {
+    let within = |range: &std::ops::Range<usize>| {
+        let range = range.start as u64..range.end as u64;
+        seen.messages
+            .iter()
+            .filter(move |stored| range.contains(&stored.ordinal))
+            .filter_map(decoded_as_recorded)
+    };
+    let mut sent = Vec::new();
+    for segment in &compaction.segments {
+        match segment {
+            Segment::Verbatim { range } | Segment::Pruned { range, .. } => sent.extend(within(range)),
+            Segment::Summary { text, .. } => sent.push(Message::text(Role::User, text)),
+            Segment::Omitted { .. } => {}
+        }
+    }
+    sent.extend(within(&(compaction.covered()..usize::MAX)));
+    sent
+}
+
+fn decoded_as_recorded(stored: &StoredMessage) -> Option<Message> {
+    let mut message = decoded(stored.notation.0, &stored.body)?;
+    message.role = stored.role;
+    Some(message)
+}
+
+fn built(seen: &RecordedView, compaction: &Compaction, counter: &Counter) -> anyhow::Result<Vec<Message>> {
     let hidden = Message::text(Role::User, "");
     let mut messages = vec![hidden; usize::try_from(seen.length)?];
     for stored in &seen.messages {
         let place = messages.get_mut(usize::try_from(stored.ordinal)?);
-        if let (Some(place), Some(message)) = (place, decoded(stored.notation.0, &stored.body)) {
+        if let (Some(place), Some(message)) = (place, decoded_as_recorded(stored)) {
             *place = message;
-            place.role = stored.role;
         }
     }
     let entry = |message: &Message| Entry { outline: Arc::new(Outline::of(message, counter, 0)), time: None };
@@ -164,16 +210,7 @@ fn print_view(
     };
     let view = view(compaction, &path, &messages, place);
     let system = view.system.as_ref().map(|text| Message::text(Role::System, text));
-    for message in system.into_iter().chain(view.messages(&messages)) {
-        match json {
-            true => writeln!(out, "{}", as_json(&message)?)?,
-            false => {
-                writeln!(out, "{}", paint(HEADING, message.role))?;
-                print_blocks(out, &message)?;
-            }
-        }
-    }
-    Ok(())
+    Ok(system.into_iter().chain(view.messages(&messages)).collect())
 }
 
 fn as_json(message: &Message) -> anyhow::Result<String> {

@@ -10,7 +10,9 @@ mod threads;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use epitome_core::compact::Compaction;
 use epitome_ledger::Access;
+use epitome_wire::files::{ReadOptions, Summaries};
 use serde::Serialize;
 
 use self::batch::Batch;
@@ -18,12 +20,18 @@ use self::paths::{Material, Reading};
 use self::record::{Outcome, Recorded};
 use super::Shelf;
 use crate::args::Import;
+use crate::fail::failure;
 use crate::input::{self, Item, is_stdin};
-use crate::print::{WARN, bytes, grouped, paint, plural, say};
+use crate::print::{WARN, bytes, count, grouped, paint, say};
 use crate::settings::Settings;
 
 /// A file that was changed so recently may still be written.
 const QUIET: Duration = Duration::from_secs(15 * 60);
+
+/// Whether a compaction was done by another tool, and so shows what that tool sent.
+pub(super) fn is_imported(compaction: &Compaction) -> bool {
+    compaction.wording.summary == steps::AS_IT_STANDS
+}
 
 /// What an import did.
 #[derive(Default, Serialize)]
@@ -56,7 +64,10 @@ struct Summary {
 
 /// Runs the command.
 pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()> {
-    let sources = input::sources(&arguments.input)?;
+    let (sources, refused) = input::readable(&arguments.input)?;
+    for error in &refused {
+        say(format_args!("{} {error:#}", paint(WARN, "skipped:")));
+    }
     let shelf = Shelf::open(&arguments.database, Access::ReadWrite)?;
     let before = shelf.wait(shelf.ledger.stored_bytes())?;
     let counter = settings.models.get("").model.counter();
@@ -65,12 +76,15 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
         let reading = Reading { agent: arguments.agent.as_deref(), growing };
         Ok(Material::of(path, transcript, reading, &counter))
     };
-    let (mut summary, mut batch) = (Summary::default(), Batch::default());
-    let outcome = input::each_session(&arguments.input, &sources, work, |path, item| {
+    let (mut summary, mut batch) =
+        (Summary { failed: refused.len() as u64, ..Summary::default() }, Batch::default());
+    let options = ReadOptions { summaries: Summaries::Apart, ..input::options(&arguments.input) };
+    let outcome = input::each_shown(&options, &sources, work, |path, item, progress| {
         match item {
             Item::Session(material) => {
                 for line in &material.damage {
-                    say(format_args!("{} {}: {line}", paint(WARN, "damaged:"), path.display()));
+                    let told = format!("{} {}: {line}", paint(WARN, "damaged:"), path.display());
+                    progress.suspended(|| say(told));
                 }
                 summary.damaged += material.damage.len() as u64;
                 summary.bytes += material.bytes;
@@ -85,7 +99,7 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
         Ok(())
     });
     // A file that is alone and cannot be read: the error says all there is to say.
-    if outcome.is_err() && (summary.files, summary.failed, summary.bytes) == (0, 0, 0) {
+    if outcome.is_err() && (summary.files, summary.failed, summary.bytes) == (0, refused.len() as u64, 0) {
         shelf.close();
         return outcome;
     }
@@ -97,7 +111,14 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     summary.stored = summary.ledger.saturating_sub(before);
     summary.print(arguments, &shelf)?;
     shelf.close();
-    outcome
+    outcome?;
+    match refused.len() {
+        0 => Ok(()),
+        count => Err(failure(
+            format!("{count} of what was named could not be looked at"),
+            "the reasons stand above; the rest was imported",
+        )),
+    }
 }
 
 // What is compressed is complete, and nothing is appended to what comes through a pipe.
@@ -141,7 +162,6 @@ impl Summary {
             grouped(self.files),
             grouped(self.failed),
         ));
-        let count = |count: u64, noun| plural(usize::try_from(count).unwrap_or(usize::MAX), noun);
         say(format_args!(
             "recorded: {} ({}) and {}; read: {}",
             count(self.messages, "message"),

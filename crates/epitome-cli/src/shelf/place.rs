@@ -64,6 +64,7 @@ fn file(address: &str) -> Option<&Path> {
 /// Fails where there is no ledger to read.
 pub(super) fn require(address: &str) -> anyhow::Result<()> {
     match file(address) {
+        Some(path) if path.is_dir() => Err(is_folder(path)),
         Some(path) if !path.exists() => Err(failure(
             format!("there is no ledger at {}", path.display()),
             "epitome import FILE… begins one; --db or EPITOME_DB names another",
@@ -72,8 +73,16 @@ pub(super) fn require(address: &str) -> anyhow::Result<()> {
     }
 }
 
+fn is_folder(path: &Path) -> anyhow::Error {
+    let hint = format!("name a file in it: --db sqlite:{}", path.join("ledger.db").display());
+    misuse(format!("{} is a folder", path.display()), hint)
+}
+
 /// Makes the file and the folder that it lies in. What is said in sessions is nobody else's business.
 pub(super) fn prepare(address: &str) -> anyhow::Result<()> {
+    if let Some(path) = file(address).filter(|path| path.is_dir()) {
+        return Err(is_folder(path));
+    }
     let Some(path) = file(address).filter(|path| !path.exists()) else { return Ok(()) };
     let cannot = |what: &str, path: &Path, error: &io::Error| {
         let what = format!("cannot make the {what} {}: {error}", path.display());
@@ -115,6 +124,9 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         LedgerError::NotFound { .. } => "epitome sessions lists what there is",
         LedgerError::BadRequest(what) if what.contains("cursor") => {
             "--after takes what the page before printed behind \"more:\""
+        }
+        LedgerError::BadRequest(what) if what.contains("no word to search") => {
+            "a word has two letters or more, also before *; name another one beside it, such as 'C++ template'"
         }
         LedgerError::BadRequest(_) => "epitome help COMMAND explains what it takes",
         _ => "--log text tells more",

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use super::{Shelf, pick};
 use crate::args::Recall;
-use crate::fail::failure;
+use crate::fail::{failure, misuse};
 use crate::print::{FAINT, paint, say};
 
 /// Runs the command.
 pub(super) fn run(arguments: &Recall, shelf: &Shelf) -> anyhow::Result<()> {
-    let id = arguments.id;
+    let id = named(&arguments.id)?;
     let found = shelf.wait(shelf.ledger.recall(shelf.tenant, id))?;
     let recalled = found.ok_or_else(|| {
         let hint = "markers end in \"recall\" and this id; import the session that was compacted first";
@@ -46,6 +46,20 @@ pub(super) fn run(arguments: &Recall, shelf: &Shelf) -> anyhow::Result<()> {
         say(paint(FAINT, format_args!("\n{place}")));
     }
     Ok(())
+}
+
+// An id as people paste it: with the word before it, in quotes or brackets, in upper case.
+fn named(words: &[String]) -> anyhow::Result<RecallId> {
+    let text = words.join(" ");
+    let mut found =
+        text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let id = found.next_back().and_then(|word| word.to_lowercase().parse().ok());
+    id.ok_or_else(|| {
+        misuse(
+            format!("not a recall id: {text:?}"),
+            "an id has twelve digits, 0 to 9 and a to f, as the marker shows it",
+        )
+    })
 }
 
 /// The message that a body holds, where its notation is known.

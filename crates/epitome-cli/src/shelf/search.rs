@@ -1,13 +1,15 @@
 //! `epitome search`: what was said, found by words, phrases, identifiers and paths.
 
+use std::collections::HashMap;
 use std::io::Write;
 
-use epitome_ledger::model::{self, Found, Hit, Order, Scope, Snippet};
+use epitome_ledger::model::{self, Found, Hit, Order, Scope, Session, SessionId, Snippet};
 use serde_json::{Value, json};
 
-use super::sessions::paging;
+use super::sessions::{self, paging};
 use super::{Shelf, pick};
 use crate::args::Search;
+use crate::fail::misuse;
 use crate::print::{FAINT, GOOD, HEADING, moment, paint, say};
 
 /// Runs the command.
@@ -17,9 +19,14 @@ pub(super) fn run(arguments: &Search, shelf: &Shelf) -> anyhow::Result<()> {
         (None, Some(agent)) => Scope::Agent(agent.clone()),
         (None, None) => Scope::Tenant,
     };
+    if arguments.paged.after.is_some() && !arguments.newest {
+        let hint = "--limit shows more of the best; --newest goes through all, page by page";
+        return Err(misuse("the best come in one page; --after is for --newest", hint));
+    }
     let order = if arguments.newest { Order::Newest } else { Order::Best };
     let search = model::Search { query: arguments.words.join(" "), scope, order };
-    let page = shelf.wait(shelf.ledger.search(shelf.tenant, search, paging(&arguments.paged)))?;
+    let mut page = shelf.wait(shelf.ledger.search(shelf.tenant, search, paging(&arguments.paged)))?;
+    name_living(shelf, &mut page.items)?;
     let mut out = anstream::stdout().lock();
     for hit in &page.items {
         if arguments.json {
@@ -33,8 +40,38 @@ pub(super) fn run(arguments: &Search, shelf: &Shelf) -> anyhow::Result<()> {
     if page.items.is_empty() {
         say("nothing was found; fewer words, or a prefix such as compac*, find more");
     }
-    if let Some(next) = page.next.filter(|_| arguments.newest) {
-        say(paint(FAINT, format_args!("more: --after {next}")));
+    match page.next {
+        Some(next) if arguments.newest => say(paint(FAINT, format_args!("more: --after {next}"))),
+        None if arguments.newest => {}
+        _ if page.items.len() >= usize::from(arguments.paged.limit) => {
+            say(paint(FAINT, "more: a higher --limit, or --newest for all of them"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+// What a purged session left to its forks is found in the one that stands on it.
+fn name_living(shelf: &Shelf, hits: &mut [Hit]) -> anyhow::Result<()> {
+    let mut gone: HashMap<SessionId, bool> = HashMap::new();
+    let mut forks: Option<Vec<Session>> = None;
+    for hit in hits {
+        let Found::Message { session, ordinal, .. } = &mut hit.found else { continue };
+        let is_gone = match gone.get(session) {
+            Some(is_gone) => *is_gone,
+            None => shelf.wait(shelf.ledger.session(shelf.tenant, *session)).is_err(),
+        };
+        gone.insert(*session, is_gone);
+        if is_gone {
+            let forks = match &mut forks {
+                Some(forks) => forks,
+                none => none.insert(sessions::all(shelf)?),
+            };
+            let stands = |fork: &&Session| {
+                fork.origin.is_some_and(|origin| origin.session == *session && origin.messages > *ordinal)
+            };
+            *session = forks.iter().find(stands).map_or(*session, |fork| fork.id);
+        }
     }
     Ok(())
 }

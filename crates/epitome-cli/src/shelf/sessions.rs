@@ -6,12 +6,15 @@ use epitome_ledger::Paging;
 use epitome_ledger::model::{Session, SessionFilter};
 use serde_json::{Value, json};
 
-use super::{Shelf, pick};
+use super::{Shelf, pick, purge};
 use crate::args::{Paged, Sessions};
 use crate::print::{Align, FAINT, Table, grouped, moment, paint, say};
 
 /// Runs the command.
 pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
+    if arguments.purged {
+        return purge::list(shelf, arguments.json);
+    }
     let filter = SessionFilter {
         agent: arguments.agent.clone(),
         label: arguments.label.clone(),
@@ -35,6 +38,17 @@ pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
         say(paint(FAINT, format_args!("more: --after {next}")));
     }
     Ok(())
+}
+
+/// All sessions of the tenant.
+pub(super) fn all(shelf: &Shelf) -> anyhow::Result<Vec<Session>> {
+    let (mut all, mut paging) = (Vec::new(), Some(Paging::first(1000)));
+    while let Some(page) = paging.take() {
+        let found = shelf.wait(shelf.ledger.sessions(shelf.tenant, SessionFilter::default(), page))?;
+        all.extend(found.items);
+        paging = found.next.map(|next| Paging::after(next, 1000));
+    }
+    Ok(all)
 }
 
 /// The page that was asked for.

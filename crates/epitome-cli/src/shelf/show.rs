@@ -6,9 +6,9 @@ use epitome_core::Tokens;
 use epitome_ledger::model::{CompactionRecord, Session, Turn, TurnId, TurnKind};
 use serde_json::json;
 
-use super::{Shelf, pick, sessions};
+use super::{Shelf, pick, purge, sessions};
 use crate::args::ShowSession;
-use crate::print::{FAINT, HEADING, WARN, grouped, moment, paint, plural, width};
+use crate::print::{FAINT, HEADING, WARN, count, grouped, moment, paint, plural, width};
 
 /// Columns in front of what is drawn.
 const GUTTER: &str = "  ";
@@ -18,6 +18,8 @@ struct Drawn {
     session: Session,
     /// The sessions that it stands on, the oldest first.
     ancestors: Vec<Session>,
+    /// What is to be said of the oldest of them, where it was purged.
+    gone: Option<String>,
     turns: Vec<Turn>,
     /// Its compactions, by number of their turn.
     compactions: Vec<(u64, CompactionRecord)>,
@@ -52,16 +54,20 @@ impl Drawn {
         let mut forks: Vec<(u64, Session)> =
             forks.into_iter().map(|fork| (number(&fork).unwrap_or(0), fork)).collect();
         forks.sort_by_key(|(number, _)| *number);
-        let mut ancestors: Vec<Session> = Vec::new();
+        let (mut ancestors, mut gone): (Vec<Session>, _) = (Vec::new(), None);
         while let Some(origin) = ancestors.last().unwrap_or(&session).origin {
             // A purged ancestor is kept for its forks, but has nothing more to say.
             match shelf.wait(shelf.ledger.session(shelf.tenant, origin.session)) {
                 Ok(parent) => ancestors.push(parent),
-                Err(_) => break,
+                Err(_) => {
+                    let told = purge::epitaph(shelf, origin.session)?;
+                    gone = Some(format!("{} {told}", pick::short(origin.session)));
+                    break;
+                }
             }
         }
         ancestors.reverse();
-        Ok(Self { session, ancestors, turns, compactions, forks })
+        Ok(Self { session, ancestors, gone, turns, compactions, forks })
     }
 
     fn draw(&self, out: &mut impl Write) -> anyhow::Result<()> {
@@ -79,16 +85,18 @@ impl Drawn {
             session.token_limit.map(|limit| format!(" of {limit:#}")).unwrap_or_default(),
         )?;
         writeln!(out)?;
-        for (depth, ancestor) in self.ancestors.iter().enumerate() {
+        let ancestors: Vec<String> =
+            self.gone.iter().cloned().chain(self.ancestors.iter().map(named)).collect();
+        for (depth, ancestor) in ancestors.iter().enumerate() {
             let indent = "   ".repeat(depth);
-            writeln!(out, "{GUTTER}{indent}{}", named(ancestor))?;
+            writeln!(out, "{GUTTER}{indent}{ancestor}")?;
         }
         if let Some(origin) = session.origin {
             let shared = format!("forked behind message {}", origin.messages);
             writeln!(
                 out,
                 "{GUTTER}{}└─ {}",
-                "   ".repeat(self.ancestors.len().saturating_sub(1)),
+                "   ".repeat(ancestors.len().saturating_sub(1)),
                 paint(FAINT, shared)
             )?;
         }
@@ -154,6 +162,7 @@ impl Drawn {
     fn as_json(&self) -> serde_json::Value {
         let mut told = sessions::as_json(&self.session);
         told["ancestors"] = self.ancestors.iter().map(sessions::as_json).collect();
+        told["purged_ancestor"] = json!(self.gone);
         let fork =
             |(number, fork): &(u64, Session)| json!({"turn": number, "session": sessions::as_json(fork)});
         told["forks"] = self.forks.iter().map(fork).collect();
@@ -189,8 +198,4 @@ fn named(session: &Session) -> String {
     let label = session.label.as_deref().unwrap_or_default();
     let turns = paint(FAINT, format_args!("({})", count(session.turns, "turn")));
     format!("{} {label} {turns}", paint(HEADING, pick::short(session.id)))
-}
-
-fn count(count: u64, noun: &str) -> String {
-    plural(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }

@@ -14,6 +14,7 @@ use super::error::FileError;
 use super::format::Format;
 use super::lines::objects_of;
 use super::log::Log;
+use super::reader::Summaries;
 use super::record::{Link, Record, Target};
 use super::time::time;
 use crate::decode_message;
@@ -22,7 +23,7 @@ use crate::error::WireError;
 use crate::json::JsonError;
 use crate::node::{Node, Object};
 
-pub(super) fn read(text: &str, log: &mut Log<'_>) -> Result<Assembly, FileError> {
+pub(super) fn read(text: &str, summaries: Summaries, log: &mut Log<'_>) -> Result<Assembly, FileError> {
     let mut assembly = Assembly::default();
     let mut lines: Vec<Line> = Vec::new();
     let mut originals: HashMap<String, usize> = HashMap::new();
@@ -48,7 +49,7 @@ pub(super) fn read(text: &str, log: &mut Log<'_>) -> Result<Assembly, FileError>
             Err(error) => log.report(found.span.start, error.to_string())?,
         }
     }
-    assemble(lines, &mut assembly);
+    assemble(lines, summaries, &mut assembly);
     Ok(assembly)
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use epitome_core::{Block, Role, Tokens};
 
 use super::assembly::{Assembly, Draft};
+use super::reader::Summaries;
 use super::transcript::RecordedCompaction;
 
 /// A line of a session file.
@@ -41,11 +42,11 @@ pub(super) enum LineKind {
 }
 
 /// Turns `lines` into the messages, parents and compactions of `assembly`.
-pub(super) fn assemble(mut lines: Vec<Line>, assembly: &mut Assembly) {
+pub(super) fn assemble(mut lines: Vec<Line>, summaries: Summaries, assembly: &mut Assembly) {
     let drafts: Vec<Option<Draft>> = lines.iter_mut().map(|line| line.draft.take()).collect();
     let parents = parents(&lines, &drafts);
     let grouped = group(&lines, drafts, &parents);
-    let merged = merge_user_lines(grouped, &lines);
+    let merged = merge_user_lines(grouped, &lines, summaries);
     let Tree { mut messages, of_line } = merged;
     mark_open(&lines, &of_line, &mut messages);
     for (at, _) in lines.iter().enumerate().filter(|(_, line)| line.kind == LineKind::Summary) {
@@ -239,7 +240,7 @@ fn messages_above(of_line: &[Option<usize>], parents: &[Option<usize>]) -> Vec<O
 }
 
 // A user message that continues a user message is one with it, as long as nothing else continues that one.
-fn merge_user_lines(tree: Tree, lines: &[Line]) -> Tree {
+fn merge_user_lines(tree: Tree, lines: &[Line], summaries: Summaries) -> Tree {
     let mut children = vec![0_usize; tree.messages.len()];
     for parent in tree.messages.iter().filter(|draft| !draft.hidden).filter_map(|draft| draft.parent) {
         if let Some(children) = children.get_mut(parent) {
@@ -258,6 +259,7 @@ fn merge_user_lines(tree: Tree, lines: &[Line]) -> Tree {
         let into = draft.parent.filter(|parent| {
             *parent < at
                 && !starts_anew.get(at).copied().unwrap_or(false)
+                && (summaries == Summaries::Joined || !starts_anew.get(*parent).copied().unwrap_or(false))
                 && children.get(*parent) == Some(&1)
                 && draft.message.role == Role::User
         });

@@ -45,7 +45,7 @@ pub use format::{BadFormat, Format};
 pub use kept::{Kept, frame_format, message_of, record_of, restore};
 pub use log::Damage;
 pub use notation::Notation;
-pub use reader::{ReadOptions, Reader};
+pub use reader::{ReadOptions, Reader, Summaries};
 pub use time::rfc3339 as parse_time;
 pub use transcript::{RecordedCompaction, Thread, ThreadKind, Transcript};
 

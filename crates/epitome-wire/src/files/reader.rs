@@ -24,11 +24,23 @@ pub struct ReadOptions {
     pub damage: Damage,
     /// How many bytes one session may have, decompressed.
     pub max_bytes: u64,
+    /// Where summaries that a tool wrote stand.
+    pub summaries: Summaries,
+}
+
+/// Where a summary stands that a tool wrote in the user's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Summaries {
+    /// In one message with what the user says next, where the tool sends them as one.
+    #[default]
+    Joined,
+    /// In a message of its own, as it was before the user said anything.
+    Apart,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, damage: Damage::Stop, max_bytes: 1 << 32 }
+        Self { format: None, damage: Damage::Stop, max_bytes: 1 << 32, summaries: Summaries::Joined }
     }
 }
 
@@ -115,7 +127,8 @@ impl<R: BufRead> Reader<R> {
             None => detect(&text)?,
         };
         let forced = self.options.format.is_some();
-        let source = Source { text, damage, mode: self.options.damage };
+        let ReadOptions { damage: mode, summaries, .. } = self.options;
+        let source = Source { text, damage, mode, summaries };
         let transcript = session(source, found)?;
         if forced && transcript.messages.is_empty() {
             return Err(FileError::WrongFormat { format: found, reason: "no message in it" });

@@ -3,6 +3,7 @@
 use super::error::{Damaged, FileError};
 use super::format::Format;
 use super::log::{Damage, Log};
+use super::reader::Summaries;
 use super::transcript::Transcript;
 use super::{claude_code, codex, pi, plain, swe_agent};
 use crate::dialect::Dialect;
@@ -12,14 +13,15 @@ pub(super) struct Source {
     pub(super) text: String,
     pub(super) damage: Vec<Damaged>,
     pub(super) mode: Damage,
+    pub(super) summaries: Summaries,
 }
 
 /// Reads `source` as a session of this format.
 pub(super) fn session(source: Source, format: Format) -> Result<Transcript, FileError> {
-    let Source { text, mut damage, mode } = source;
+    let Source { text, mut damage, mode, summaries } = source;
     let mut log = Log::new(&text, 1, mode);
     let (assembly, dialect) = match format {
-        Format::ClaudeCode => (claude_code::read(&text, &mut log)?, Dialect::Anthropic),
+        Format::ClaudeCode => (claude_code::read(&text, summaries, &mut log)?, Dialect::Anthropic),
         Format::Pi => (pi::read(&text, &mut log)?, Dialect::Chat),
         Format::Codex => (codex::read(&text, &mut log)?, Dialect::Responses),
         Format::SweAgent => (swe_agent::read(&text, &mut log)?, Dialect::Chat),

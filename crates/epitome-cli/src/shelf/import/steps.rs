@@ -1,7 +1,6 @@
 //! A path as the writes that record it: turns, and compactions between them.
 
 use epitome_core::compact::{Compaction, Level, Placement, Segment, Wording};
-use epitome_core::prune::{Mark, Marked, Rule};
 use epitome_core::{BlockKind, Role, Tokens};
 use epitome_ledger::model::{NewCompaction, NewMessage, NewReply, NewTurn, TurnId};
 
@@ -10,6 +9,9 @@ use super::paths::{Compacted, Framing, Material, PathThrough, Ready};
 /// So many messages, or so many bytes, are written at once.
 const MESSAGES: usize = 512;
 const BYTES: usize = 4 << 20;
+
+/// The words around a summary that another tool wrote: none.
+pub(super) const AS_IT_STANDS: &str = "{summary}";
 
 /// A path that is recorded up to some message, and the rest of it.
 pub(super) struct Rest<'m> {
@@ -145,7 +147,7 @@ impl<'m> Rest<'m> {
         });
         let compaction = Compaction {
             placement: Placement::default(),
-            wording: Wording { summary: "{summary}".to_owned(), ..Wording::default() },
+            wording: Wording { summary: AS_IT_STANDS.to_owned(), ..Wording::default() },
             segments: segments.clone(),
         };
         let carrier = self.message(due.at);
@@ -185,19 +187,8 @@ impl<'m> Rest<'m> {
         }
         segments.push(Segment::Summary { range: hidden, text: due.summary.clone(), level: Level::Narrative });
         segments.extend(verbatim(due.first_kept..carrier));
-        let alone = self.message(carrier).is_none_or(|message| message.blocks.len() == 1);
-        segments.push(match alone {
-            true => Segment::Omitted {
-                range: carrier..behind,
-                note: "the record of the summary that stands before".to_owned(),
-            },
-            false => Segment::Pruned { range: carrier..behind, marks: vec![summary_mark(carrier)] },
-        });
+        let note = "the record of the summary that stands before".to_owned();
+        segments.push(Segment::Omitted { range: carrier..behind, note });
         Some(segments)
     }
-}
-
-// Where the message says more than the summary, the summary is its first block.
-fn summary_mark(message: usize) -> Marked {
-    Marked { message, block: 0, mark: Mark::Remove, rule: Rule::LongText, speaker: "user".to_owned() }
 }

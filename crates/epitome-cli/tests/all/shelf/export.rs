@@ -85,6 +85,8 @@ fn a_file_is_written_whole() {
     let id = desk.sessions()[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(desk.run(&["export", &id, "-o", path.to_str().unwrap()]).code, 0);
     assert_eq!(fs::read(&path).unwrap(), fs::read(fixtures().join("chat.json")).unwrap());
+    let printed = desk.run(&["export", &id, "-o", "-"]);
+    assert_eq!(printed.stdout, fs::read(&path).unwrap());
     let nowhere = desk.folder.path().join("not/there.json");
     assert_eq!(desk.run(&["export", &id, "-o", nowhere.to_str().unwrap()]).code, 1);
 }

@@ -117,6 +117,8 @@ fn what_a_marker_stands_for_is_recalled(desk: &Desk) {
             assert!(results.iter().any(|result| result == recalled.text()), "{format}: {id}");
             let told = desk.run(&["recall", "--json", id]).json();
             assert_eq!(told["text"].as_str(), Some(recalled.text()));
+            let pasted = desk.run(&["recall", &format!("recall {}]", id.to_uppercase())]);
+            assert_eq!(pasted.text(), recalled.text());
         }
     }
 }

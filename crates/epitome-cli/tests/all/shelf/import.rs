@@ -21,7 +21,7 @@ const FIXTURES: &[(&str, u64, u64, u64, u64)] = &[
     ("messages.json", 1, 0, 3, 0),
     ("messages.jsonl", 1, 0, 4, 0),
     ("conversations.jsonl", 3, 0, 6, 0),
-    ("claude-code.jsonl", 3, 1, 13, 1),
+    ("claude-code.jsonl", 3, 1, 14, 1),
     ("pi-linear.jsonl", 1, 0, 11, 1),
     ("pi-tree.jsonl", 2, 1, 12, 1),
     ("codex.jsonl", 2, 1, 11, 1),
@@ -130,6 +130,25 @@ fn one_bad_file_does_not_stop_the_others() {
     assert!(lenient.stderr.contains("b.jsonl: line 2"), "it says which line: {}", lenient.stderr);
     let summary: serde_json::Value = serde_json::from_slice(&lenient.stdout).unwrap();
     assert_eq!((figures(&summary), &summary["damaged"]), ([1, 0, 0, 2, 1], &1.into()));
+}
+
+#[test]
+fn what_cannot_be_looked_at_does_not_stop_the_others() {
+    let desk = Desk::new();
+    let file = fixtures().join("chat.json");
+    let empty = desk.folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let ran =
+        desk.run(&["import", "--json", "missing.jsonl", empty.to_str().unwrap(), file.to_str().unwrap()]);
+    assert_eq!(ran.code, 1);
+    let summary: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((figures(&summary), &summary["failed"]), ([1, 0, 0, 0, 4], &2.into()));
+    assert!(
+        ran.stderr.contains("missing.jsonl") && ran.stderr.contains("no session files"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(desk.run(&["import", "missing.jsonl"]).code, 1);
 }
 
 fn tenants_and_agents_are_kept_apart(desk: &Desk) {

@@ -56,8 +56,23 @@ fn histories_and_views_are_printed(desk: &Desk) {
     let summary = compaction["summary"].as_str().unwrap();
     assert_eq!(view.text().matches(summary.trim()).count(), 1, "the summary stands once: {}", view.text());
     assert!(!view.text().contains("Why does the tide table skip the 29th?"), "what it is of does not");
+    for word_of_ours in ["I have the context", "[Earlier messages omitted]"] {
+        assert!(!view.text().contains(word_of_ours), "nobody sent that: {}", view.text());
+    }
+    let after = (compaction["turn"].as_u64().unwrap() + 1).to_string();
+    let next = desk.run(&["history", "--json", id(&main), "--turn", &after]).json_lines();
+    let roles: Vec<&str> = next.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(
+        roles,
+        ["user", "assistant"],
+        "what was asked behind the summary is answered in the same turn"
+    );
     let then = desk.run(&["history", id(&main), "--view", "0"]);
     assert!(then.text().contains("Why does the tide table skip the 29th?"));
     let readable = desk.run(&["history", id(&main)]);
-    assert!(readable.text().contains("→ Read"), "{}", readable.text());
+    assert!(
+        readable.text().contains("→ Read") && readable.text().contains("(thinking) "),
+        "{}",
+        readable.text()
+    );
 }

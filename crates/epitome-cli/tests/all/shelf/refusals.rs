@@ -43,6 +43,10 @@ fn bad_names_are_refused() {
     refused(&desk, &["history", &ids[0], "--summarized", "0"], 2, "turn 0 is no compaction");
     refused(&desk, &["recall", "0123456789ab"], 1, "nothing is recorded under 0123456789ab");
     refused(&desk, &["recall", "nonsense"], 2, "not a recall id");
+    refused(&desk, &["recall", "recall", "0123456789AB"], 1, "nothing is recorded under 0123456789ab");
+    refused(&desk, &["search", "tide", "--after", "7"], 2, "--after is for --newest");
+    refused(&desk, &["search", "C++"], 1, "name another one beside it");
+    refused(&desk, &["search", "a*"], 1, "a word has two letters or more");
     refused(&desk, &["sessions", "--after", "zz"], 1, "not a cursor");
     refused(&desk, &["purge", "--older-than", "yesterday", "--yes"], 2, "is no time");
 }
@@ -57,6 +61,7 @@ fn bad_databases_are_refused() {
         (text.display().to_string(), 2, "not a database"),
         ("mysql://here".to_owned(), 2, "not a database"),
         (String::new(), 2, "no database is named"),
+        (format!("sqlite:{}", folder.path().display()), 2, "is a folder"),
         ("postgres://nobody:secret@127.0.0.1:1/none".to_owned(), 1, "cannot be reached"),
     ];
     for (address, code, expected) in cases {

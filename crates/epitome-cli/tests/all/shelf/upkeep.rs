@@ -3,10 +3,10 @@
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::{Desk, on_both};
+use super::{Desk, figures, on_both};
 use crate::run::fixtures;
 
-on_both!(events_are_recorded_once, what_is_purged_is_gone);
+on_both!(events_are_recorded_once, what_is_purged_is_gone, what_is_left_of_a_purged_session_is_found);
 
 fn events_are_recorded_once(desk: &Desk) {
     let append = ["events", "append", "--platform", "chat", "--channel", "bridge"];
@@ -31,6 +31,13 @@ fn events_are_recorded_once(desk: &Desk) {
     let found = desk.run(&["search", "--json", "mast"]).json_lines();
     assert_eq!(found[0]["kind"], "event");
     assert!(desk.run(&["events", "list"]).text().contains("the mast is down"));
+    let refused: [&[&str]; 3] =
+        [&["x", "--time", "2026-02-30"], &[""], &["x", "--time", "2025-02-29T10:00:00+02:00"]];
+    for arguments in refused {
+        assert_eq!(desk.run(&[&append[..], arguments].concat()).code, 2, "{arguments:?}");
+    }
+    assert_eq!(desk.run(&["events", "append", "--platform", " ", "x"]).code, 2);
+    assert_eq!(desk.run(&["events", "list", "--json"]).json_lines().len(), 2);
     let edit = desk.run(&[&append[..], &["the mast is up", "--id", "7", "--json"]].concat()).json();
     assert_eq!((&edit["novelty"], &edit["version"]), (&json!("changed"), &json!(2)));
     let seven = ["events", "list", "--json", "--id", "7"];
@@ -63,6 +70,32 @@ fn what_is_purged_is_gone(desk: &Desk) {
     assert_eq!(desk.sessions().len(), count);
     desk.run(&["purge", "--all", "--yes"]).text();
     assert_eq!(desk.sessions().len(), 0);
+    desk.is_sound();
+}
+
+fn what_is_left_of_a_purged_session_is_found(desk: &Desk) {
+    let line = |role: &str, text: &str| format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n");
+    let begin = line("user", "Paint the hull.") + &line("assistant", "Which colour?");
+    desk.import_text(&(begin.clone() + &line("user", "Red.") + &line("assistant", "Done.")));
+    let edited = begin + &line("user", "Blue.") + &line("assistant", "Done.");
+    assert_eq!(figures(&desk.import_text(&edited))[1], 1);
+    let sessions = desk.sessions();
+    let (fork, parent) = (sessions[0]["id"].as_str().unwrap(), sessions[1]["id"].as_str().unwrap());
+    let told = desk.run(&["purge", "--all", "--dry-run"]).stderr;
+    assert!(told.contains("2 sessions with 6 messages, and 0 events, of the local tenant"), "{told}");
+    let told = desk.run(&["purge", "--older-than", "2000-01-01", "--dry-run"]).stderr;
+    assert!(told.contains("0 sessions with 0 messages"), "{told}");
+    assert_eq!(desk.sessions().len(), 2, "nothing went");
+    assert!(desk.run(&["sessions", "--purged"]).stderr.contains("nothing was purged"));
+    desk.run(&["purge", parent, "--yes", "--reason", "too red"]).text();
+    let drawn = desk.run(&["show", fork]);
+    assert!(drawn.text().contains(&format!("{} purged 2", &parent[..8])), "{}", drawn.text());
+    assert!(drawn.text().contains("(too red)"), "{}", drawn.text());
+    let found = desk.run(&["search", "--json", "hull"]).json_lines();
+    assert_eq!(found[0]["session"], fork, "a session that is there is named");
+    let listed = desk.run(&["sessions", "--purged"]);
+    assert!(listed.text().contains("(too red)") && listed.text().contains(parent), "{}", listed.text());
+    assert_eq!(desk.run(&["sessions", "--purged", "--json"]).json_lines()[0]["reason"], "too red");
     desk.is_sound();
 }
 
