@@ -2,6 +2,7 @@
 
 mod compact;
 mod eval;
+mod live;
 mod moment;
 mod shelf;
 
@@ -15,6 +16,9 @@ use epitome_wire::files::Format;
 
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
 pub(crate) use self::eval::{Eval, EvalFidelity, EvalRepeat, EvalTokens};
+pub(crate) use self::live::{
+    ForkSession, PinMessages, SealTopic, ShowContext, UndoCompaction, WatchSession, Which,
+};
 pub(crate) use self::shelf::{
     AppendEvent, Database, Doctor, Events, Export, History, Import, ListEvents, Paged, PurgeSessions, Recall,
     Search, Sessions, ShowSession,
@@ -74,8 +78,15 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Events(Events),
     Export(Export),
+    Context(ShowContext),
+    Fork(ForkSession),
+    Undo(UndoCompaction),
+    Seal(SealTopic),
+    Pin(PinMessages),
+    Watch(WatchSession),
     Purge(PurgeSessions),
     Doctor(Doctor),
+    Config(Config),
     /// Measure Epitome itself on your transcripts.
     #[command(subcommand)]
     Eval(Eval),
@@ -86,6 +97,7 @@ impl Command {
     pub(crate) fn preset(&self) -> Option<Preset> {
         match self {
             Command::Compact(compact) => compact.preset.map(PresetName::preset),
+            Command::Config(config) => config.preset.map(PresetName::preset),
             _ => None,
         }
     }
@@ -136,6 +148,26 @@ pub(crate) struct Count {
     #[arg(long)]
     pub(crate) text: bool,
     /// Print JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show the settings in force, and where each is from.
+///
+/// Settings come from defaults (or a preset), then epitome.toml, then EPITOME_* variables, then --set. A name is that of the
+/// setting, or what another system calls it.
+#[derive(Args)]
+pub(crate) struct Config {
+    /// Only these.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// Only those that somebody set.
+    #[arg(long)]
+    pub(crate) changed: bool,
+    /// Start from the numbers of this system.
+    #[arg(long, value_enum)]
+    pub(crate) preset: Option<PresetName>,
+    /// Print JSON, one object a line a setting.
     #[arg(long)]
     pub(crate) json: bool,
 }

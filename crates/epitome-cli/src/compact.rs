@@ -25,9 +25,13 @@ use self::target::{Target, Targets};
 use crate::args::Compact;
 use crate::input::{self, Item};
 use crate::settings::Settings;
+use crate::shelf::squeeze;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Compact, settings: &Settings) -> anyhow::Result<()> {
+    if let Some(session) = squeeze::named(arguments) {
+        return squeeze::run(&session, arguments, settings);
+    }
     let sources = input::sources(&arguments.input)?;
     let targets = Targets::settle(arguments, &sources)?;
     let mut output = Output::new(&targets);

@@ -3,6 +3,7 @@
 mod args;
 mod changes;
 mod compact;
+mod config;
 mod count;
 mod eval;
 mod fail;
@@ -21,7 +22,6 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Cli, Command, Log};
-use crate::settings::Settings;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -38,11 +38,12 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<()> {
-    let settings = Settings::layered(cli.config.as_deref(), &cli.settings, cli.command.preset())?;
+    let settings = settings::layered(cli.config.as_deref(), &cli.settings, cli.command.preset())?;
     match &cli.command {
         Command::Inspect(arguments) => inspect::run(arguments, &settings),
         Command::Compact(arguments) => compact::run(arguments, &settings),
         Command::Count(arguments) => count::run(arguments, &settings),
+        Command::Config(arguments) => config::run(arguments, &settings),
         Command::Eval(what) => eval::run(what, &settings),
         shelf => shelf::run(shelf, &settings),
     }

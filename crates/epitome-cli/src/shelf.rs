@@ -2,18 +2,25 @@
 //!
 //! Each command is one file. This one opens the ledger and hands over.
 
+mod context;
 mod doctor;
 mod events;
 mod export;
+mod fork;
 mod history;
 mod import;
+mod live;
 mod pick;
+mod pin;
 mod place;
 mod purge;
 mod recall;
 mod search;
 mod sessions;
 mod show;
+pub(crate) mod squeeze;
+mod undo;
+mod watch;
 
 use epitome_ledger::model::TenantId;
 use epitome_ledger::{Access, Ledger, Options};
@@ -40,8 +47,30 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
         Command::Events(Events::Append(arguments)) => {
             writing(&arguments.database, |shelf| events::append(arguments, shelf))
         }
+        Command::Context(arguments) => {
+            writing(&arguments.which.database, |shelf| context::run(arguments, shelf, settings))
+        }
+        Command::Fork(arguments) => {
+            writing(&arguments.which.database, |shelf| fork::run(arguments, shelf, settings))
+        }
+        Command::Undo(arguments) => {
+            writing(&arguments.which.database, |shelf| undo::run(arguments, shelf, settings))
+        }
+        Command::Seal(arguments) => {
+            writing(&arguments.which.database, |shelf| pin::seal(arguments, shelf, settings))
+        }
+        Command::Pin(arguments) => {
+            writing(&arguments.which.database, |shelf| pin::run(arguments, shelf, settings))
+        }
+        Command::Watch(arguments) => {
+            reading(&arguments.which.database, |shelf| watch::run(arguments, shelf, settings))
+        }
         Command::Purge(arguments) => writing(&arguments.database, |shelf| purge::run(arguments, shelf)),
-        Command::Inspect(_) | Command::Compact(_) | Command::Count(_) | Command::Eval(_) => Ok(()),
+        Command::Inspect(_)
+        | Command::Compact(_)
+        | Command::Count(_)
+        | Command::Config(_)
+        | Command::Eval(_) => Ok(()),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::engine::{Engine, Inner, Parts};
 use crate::error::Result;
 use crate::hooks::Hook;
 use crate::knowledge::{Extractor, Offline};
+use crate::layers::Configured;
 use crate::summarizer::Summarizers;
 
 /// An engine in the making. What is not said has a default: a SQLite file `epitome.db` here, the settings of the
@@ -127,6 +128,11 @@ impl Builder {
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
+    }
+
+    /// The settings and the models of all layers.
+    pub fn configured(self, configured: Configured) -> Self {
+        self.settings(configured.values).models(configured.models)
     }
 
     /// A strategy of your own, in place of the one that the settings name.

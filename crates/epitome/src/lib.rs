@@ -9,6 +9,7 @@ mod engine;
 mod error;
 mod hooks;
 mod knowledge;
+mod layers;
 mod session;
 mod summarizer;
 
@@ -18,4 +19,5 @@ pub use engine::{Engine, Opening};
 pub use error::{Error, Result};
 pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
 pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
+pub use layers::{Configured, FILE, LayerError, Layers, Origin};
 pub use session::{Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};

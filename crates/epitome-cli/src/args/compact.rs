@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use epitome_core::Tokens;
 use epitome_core::compact::{Preset, StrategyName};
 
-use super::{Input, parse_bytes, parse_tokens};
+use super::{Database, Input, parse_bytes, parse_tokens};
 
 /// Make a session smaller, in the same format, still valid.
 ///
@@ -18,10 +18,14 @@ use super::{Input, parse_bytes, parse_tokens};
 /// {"messages":[…],"budget":N}, gives {"messages":[…],"report":{…}}; a Responses body {"input":[…]} gives
 /// {"input":[…],"report":{…}}. System prompt, tools and model are counted, and are the caller's to keep. The budget is a
 /// number or "20k". Anything else on stdin is a file, and gives the file.
+///
+/// The first digits of a session's id, in place of a file, compact that session in the ledger.
 #[derive(Args)]
 pub(crate) struct Compact {
     #[command(flatten)]
     pub(crate) input: Input,
+    #[command(flatten)]
+    pub(crate) database: Database,
     /// How to make it smaller [default: auto, or what the settings say].
     #[arg(long, value_enum, ignore_case = true)]
     pub(crate) strategy: Option<Strategy>,

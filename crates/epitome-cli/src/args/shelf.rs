@@ -10,7 +10,7 @@ use super::{Input, Messages, format_names};
 use clap::builder::TypedValueParser;
 
 /// Which ledger, and whose part of it.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub(crate) struct Database {
     /// The ledger: sqlite:PATH or postgres://… [default: ledger.db in the platform's data folder].
     #[arg(long, value_name = "DATABASE", env = "EPITOME_DB", hide_env_values = true)]

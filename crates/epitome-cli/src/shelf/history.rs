@@ -114,7 +114,8 @@ fn print_stored(out: &mut impl Write, stored: &StoredMessage, json: bool) -> any
     }
 }
 
-fn print_blocks(out: &mut impl Write, message: &Message) -> anyhow::Result<()> {
+/// Prints the blocks of a message as a person reads them.
+pub(super) fn print_blocks(out: &mut impl Write, message: &Message) -> anyhow::Result<()> {
     for block in &message.blocks {
         match block {
             Block::Text(text) => writeln!(out, "{}", text.text.trim_end())?,

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-wire", &["epitome-core"]),
     ("epitome-ledger", &["epitome-core"]),
     ("epitome", &["epitome-core", "epitome-ledger", "epitome-wire"]),
-    ("epitome-cli", &["epitome-core", "epitome-ledger", "epitome-wire"]),
+    ("epitome-cli", &["epitome", "epitome-core", "epitome-ledger", "epitome-wire"]),
 ];
 
 /// Crates that would bring async, I/O, a clock or randomness into the core.

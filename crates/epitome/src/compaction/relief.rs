@@ -75,6 +75,7 @@ impl Session {
                 "what must be kept does not fit: unpin messages, shorten the instructions, or use a larger window"
             );
         }
+        warm.about_to_send();
         let mut context =
             Context::new(warm.head, inner.dialect, warm.system.clone(), warm.hand_out(), pressure);
         context.shortfall = shortfall;

@@ -54,6 +54,16 @@ impl Session {
         Ok(Context::new(Some(turn), inner.dialect, warm.system.clone(), warm.hand_out(), pressure))
     }
 
+    /// What would be sent now, if nothing were due. Nothing is compacted.
+    pub async fn peek(&self) -> Result<Context> {
+        let (inner, outside) = (self.inner(), self.slot.outside());
+        self.look(|warm| {
+            let pressure = warm.pressure(outside, inner);
+            Context::new(warm.head, inner.dialect, warm.system.clone(), warm.hand_out(), pressure)
+        })
+        .await
+    }
+
     /// The compaction in force, and what is known of it.
     pub async fn compaction(&self) -> Result<Option<(Turn, CompactionRecord)>> {
         let inner = self.inner();

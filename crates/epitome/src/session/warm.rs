@@ -148,6 +148,11 @@ impl Warm {
         self.time.is_some_and(|last| now.0 - last.0 > lapse.saturating_mul(60_000))
     }
 
+    /// What is handed out now is about to be sent.
+    pub(crate) fn about_to_send(&mut self) {
+        self.handed_tokens = self.tokens;
+    }
+
     /// How many tokens of the messages the provider still has in its cache.
     pub(crate) fn cached(&self, now: Time, inner: &Inner) -> Tokens {
         if self.lapsed || self.is_silent(now, inner) { Tokens::ZERO } else { self.handed_tokens }
@@ -161,7 +166,6 @@ impl Warm {
 
     /// The messages as they are sent.
     pub(crate) fn hand_out(&mut self) -> Arc<[Sent]> {
-        self.handed_tokens = self.tokens;
         let sent = &self.sent;
         Arc::clone(self.handed.get_or_insert_with(|| sent.as_slice().into()))
     }

@@ -1,0 +1,145 @@
+//! What the commands take that change a session, or show what would be sent of it.
+
+use clap::Args;
+use epitome_core::Tokens;
+
+use super::{Database, Messages, parse_tokens};
+
+/// Which session, and in which ledger.
+#[derive(Args)]
+pub(crate) struct Which {
+    /// The session: the first digits of its id.
+    #[arg(value_name = "SESSION")]
+    pub(crate) session: String,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// The model whose window, prices and tokens count [default: the one that answered last].
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Show what would be sent of a session now.
+///
+/// With --max-tokens the session is compacted to fit, which is recorded like every compaction; --dry-run only tells what that
+/// would do. --json prints the messages as the session's dialect writes them.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome context 0198c2f1
+  epitome context 0198c2f1 --max-tokens 32k --json | jq length")]
+pub(crate) struct ShowContext {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// How many tokens it may have; more are compacted first.
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
+    pub(crate) max_tokens: Option<Tokens>,
+    /// Change nothing.
+    #[arg(long, requires = "max_tokens")]
+    pub(crate) dry_run: bool,
+}
+
+/// Start a new session on a turn of another one, also one that was summarised since.
+///
+/// What was said up to that turn is shared, not copied. Where the turn was summarised since, the fork begins with a summary of what
+/// lies before it; --as-seen gives it what the model saw then, --whole every message as it was.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome fork 0198c2f1 --turn 12 --label \"another way\"
+  epitome fork 0198c2f1 --turn 12 --whole")]
+pub(crate) struct ForkSession {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// The turn, by its number [default: the last one]. epitome show lists them.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) turn: Option<u64>,
+    /// Begin with what the model saw at that turn.
+    #[arg(long, conflicts_with = "whole")]
+    pub(crate) as_seen: bool,
+    /// Begin with every message as it was.
+    #[arg(long)]
+    pub(crate) whole: bool,
+    /// What to call it.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// Change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Show again what was compacted: the last compaction, some messages, or everything.
+///
+/// Nothing is taken back: the undo is recorded as a turn of its own, and the context grows.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome undo 0198c2f1                    as it was before the last compaction
+  epitome undo 0198c2f1 --messages 10-14
+  epitome undo 0198c2f1 --all --dry-run")]
+pub(crate) struct UndoCompaction {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// Only these messages, beside the summary that they were part of.
+    #[arg(long, value_name = "N[-M]", conflicts_with = "all")]
+    pub(crate) messages: Option<Messages>,
+    /// Everything that is hidden.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Close the current topic of a session.
+///
+/// Everything said since the last seal is one topic from now on, which the tiered strategy summarises as such.
+#[derive(Args)]
+pub(crate) struct SealTopic {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// What the topic was.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) title: Option<String>,
+    /// Change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Keep messages as they are, whatever is compacted; without messages: list what is kept.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome pin 0198c2f1 0            the first message
+  epitome pin 0198c2f1 10-12 --why \"the contract\"
+  epitome pin 0198c2f1 10-12 --remove
+  epitome pin 0198c2f1")]
+pub(crate) struct PinMessages {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// The messages, by their numbers.
+    #[arg(value_name = "N[-M]")]
+    pub(crate) messages: Option<Messages>,
+    /// Let them go again.
+    #[arg(long, requires = "messages")]
+    pub(crate) remove: bool,
+    /// Why they are kept.
+    #[arg(long, value_name = "TEXT", conflicts_with = "remove")]
+    pub(crate) why: Option<String>,
+    /// Change nothing.
+    #[arg(long, requires = "messages")]
+    pub(crate) dry_run: bool,
+}
+
+/// Follow a session: a line for each turn as it is recorded, with how full the window is.
+///
+/// It shows the last turns and goes on until it is interrupted, or has shown so many.
+#[derive(Args)]
+pub(crate) struct WatchSession {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// How many of the last turns are shown first.
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    pub(crate) last: u64,
+    /// Stop after so many turns.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) turns: Option<u64>,
+}
