@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &Doctor, shelf: &Shelf) -> anyhow::Result<()> {
         }
         count => Err(failure(
             format!("{} in {}", plural(count, "finding"), shelf.name),
-            "nothing was repaired; restore a backup, or save what can be read: epitome export, or sqlite3 FILE .recover",
+            "nothing was repaired; restore a backup, or save what can be read with epitome export",
         )),
     }
 }

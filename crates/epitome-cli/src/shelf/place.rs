@@ -109,7 +109,7 @@ pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
         LedgerError::NewerSchema { .. } => "use the version of epitome that wrote it, or a later one",
         LedgerError::NotALedger(_) => "name another file with --db",
         LedgerError::Damaged(_) => {
-            "epitome doctor says what is wrong; restore a backup, or save what can be read: sqlite3 FILE .recover"
+            "epitome doctor says what is wrong; restore a backup, or save what can be read with epitome export"
         }
         LedgerError::ReadOnly(_) => "check the permissions of the file and its folder",
         LedgerError::OlderSchema { .. } => {

@@ -11,7 +11,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use super::open::{check_owner, connect, owner, version, writer};
-use super::statement::{failure, perform};
+use super::statement::{failure, perform, query};
 use super::upkeep;
 use crate::error::{LedgerError, Result};
 use crate::migrations;
@@ -87,7 +87,11 @@ fn uri(path: &Path, how: &str) -> PathBuf {
 /// Puts what arrived in its place for good, as the process that wrote it would have done.
 pub(super) fn tidy(path: &Path, shared: &Shared) -> Result<()> {
     let mut connection = owner(path)?;
-    upkeep::settle_all(&mut connection, shared)
+    let arrived = query(&connection, "SELECT count(*) FROM arrivals WHERE key > 0", &[])?.into_iter().next();
+    let arrived = arrived.map(|mut row| row.count()).transpose()?.unwrap_or(0);
+    upkeep::settle_all(&mut connection, shared)?;
+    shared.found_left_behind(usize::try_from(arrived).unwrap_or(usize::MAX));
+    Ok(())
 }
 
 /// A connection on which what arrived is in its place, in a transaction that is to be taken back: not a byte of it goes to the

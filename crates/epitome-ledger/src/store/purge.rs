@@ -137,6 +137,9 @@ async fn session(sql: &mut Sql<'_>, key: i64, gone: &mut Tombstone) -> Result<()
     ] {
         sql.execute(text, &values_of![key, from_turn]).await?;
     }
+    // A fork may have left a turn before it had its reply, which then nobody has any longer.
+    let delete = "DELETE FROM replies WHERE session = $1 AND finish > $2";
+    sql.execute(delete, &values_of![key, from_message]).await?;
     let delete = "DELETE FROM turns WHERE session = $1 AND number >= $2";
     gone.turns += sql.execute(delete, &values_of![key, from_turn]).await?;
     for mut row in events {

@@ -147,6 +147,13 @@ impl Model {
         let warrant = Warrant { actor: "owner".to_owned(), reason: "asked for".to_owned() };
         ledger.purge(self.tenant, Purge::Session(self.sessions[at].id), warrant).await.unwrap();
         self.sessions[at].purged = true;
+        // What only the purged session had is gone, and that may be the reply to a turn which others stand on.
+        let living =
+            self.sessions.iter().filter(|session| !session.purged).flat_map(|session| &session.turns);
+        let kept = living.filter(|turn| turn.owner == at).map(|turn| turn.end).max().unwrap_or(0);
+        for turn in self.sessions[at].turns.iter_mut().filter(|turn| turn.owner == at && turn.end > kept) {
+            (turn.end, turn.replied) = (turn.input_end, false);
+        }
     }
 
     fn recorded(&mut self, at: usize, turn: &NewTurn) {
