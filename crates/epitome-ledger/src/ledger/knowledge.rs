@@ -40,7 +40,7 @@ impl Ledger {
         filter: FindingFilter,
         paging: Paging,
     ) -> Result<Page<RecordedFinding>> {
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             finding::list(sql, tenant, filter, paging).await
         }))
@@ -71,7 +71,7 @@ impl Ledger {
         session: SessionId,
         paging: Paging,
     ) -> Result<Page<Episode>> {
-        self.snapshot(work!(sql => {
+        self.read(work!(sql => {
             let tenant = tenant::known(sql, tenant).await?;
             episode::list(sql, tenant, session, paging).await
         }))
