@@ -88,7 +88,8 @@ impl Builder {
         self
     }
 
-    /// Whose sessions these are; tenants never see each other.
+    /// Whose sessions these are; tenants never see each other. Facts and preferences are learnt for all sessions of an agent, so that
+    /// an agent that serves many people needs a tenant for each of them.
     pub fn tenant(mut self, tenant: TenantId) -> Self {
         self.tenant = tenant;
         self

@@ -26,6 +26,13 @@ pub(crate) enum Preparation {
 const GROWTH: f64 = 0.05;
 
 impl Preparation {
+    /// Lets go of what is ready: it holds the messages that it was made from.
+    pub(crate) fn forget(&mut self) {
+        if let Preparation::Ready(_) = self {
+            *self = Preparation::Idle;
+        }
+    }
+
     /// Ends it.
     pub(crate) fn cancel(&mut self) {
         if let Preparation::Running(task) = std::mem::take(self) {

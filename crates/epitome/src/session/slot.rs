@@ -87,6 +87,7 @@ impl Warmth {
                 && let Ok(mut state) = oldest.state.try_lock()
             {
                 *state = None;
+                oldest.preparation.lock().unwrap_or_else(PoisonError::into_inner).forget();
             }
         }
     }
