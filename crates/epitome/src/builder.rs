@@ -208,6 +208,7 @@ impl Builder {
         let Self { tenant, agent, dialect, settings, .. } = self;
         let parts = Parts { ledger, tenant, agent, dialect, settings, model, model_is_known };
         let mut inner = Inner::new(parts);
+        inner.models = self.models;
         inner.strategy = self.strategy;
         inner.summarizers = self.summarizers;
         inner.hooks.add(self.hooks, self.patience);
@@ -215,6 +216,7 @@ impl Builder {
         inner.clock = self.clock;
         inner.lease = self.lease;
         inner.warmth.limit(self.view_cache);
+        inner.billing.load(&inner).await;
         Ok(Engine::new(inner))
     }
 }

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use epitome_core::calibrate::Calibration;
 use epitome_core::compact::Strategy;
-use epitome_core::models::Model;
+use epitome_core::models::{Model, ModelTable};
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
 use epitome_core::{Time, Tokens};
@@ -14,6 +13,7 @@ use epitome_ledger::model::{NewSession, SessionFilter, SessionId, TenantId};
 use epitome_ledger::{Clock, Ledger, LedgerError, Page, Paging};
 use epitome_wire::Dialect;
 
+use crate::billing::Billing;
 use crate::builder::Builder;
 use crate::error::Result;
 use crate::hooks::Hooks;
@@ -33,10 +33,12 @@ pub(crate) struct Inner {
     pub(crate) dialect: Dialect,
     pub(crate) settings: Settings,
     pub(crate) model: Model,
+    /// By which names models are known.
+    pub(crate) models: ModelTable,
     /// Whether anything is known of the model beyond safe guesses.
     pub(crate) model_is_known: bool,
     pub(crate) counter: Counter,
-    pub(crate) calibration: Mutex<Calibration>,
+    pub(crate) billing: Billing,
     pub(crate) strategy: Option<Arc<dyn Strategy + Send + Sync>>,
     pub(crate) summarizers: Summarizers,
     pub(crate) hooks: Hooks,
@@ -129,7 +131,8 @@ impl Engine {
         Ok(self.0.ledger.sessions(self.0.tenant, filter, paging).await?)
     }
 
-    /// Ends what goes on in the background and closes the ledger. Every clone of the engine is closed, too.
+    /// Ends what goes on in the background, keeps what was learnt of models and closes the ledger. Every clone of the engine is
+    /// closed, too.
     pub async fn close(&self) {
         let slots: Vec<Arc<Slot>> = {
             let slots = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,6 +141,7 @@ impl Engine {
         for slot in slots {
             slot.preparation.lock().unwrap_or_else(PoisonError::into_inner).cancel();
         }
+        self.0.billing.finish(&self.0).await;
         self.0.ledger.close().await;
     }
 
@@ -189,7 +193,8 @@ impl Inner {
         let Parts { ledger, tenant, agent, dialect, settings, model, model_is_known } = parts;
         Self {
             counter: model.counter(),
-            calibration: Mutex::default(),
+            models: ModelTable::default(),
+            billing: Billing::default(),
             strategy: None,
             summarizers: Summarizers::default(),
             hooks: Hooks::default(),
@@ -216,9 +221,7 @@ impl Inner {
 
     /// The model's tokens for so many of ours.
     pub(crate) fn billed(&self, tokens: Tokens) -> Tokens {
-        let ratio =
-            self.calibration.lock().unwrap_or_else(PoisonError::into_inner).of(&self.model.id).ratio();
-        Tokens((tokens.0 as f64 * ratio).round() as u64)
+        Tokens((tokens.0 as f64 * self.billing.ratio(&self.model.id)).round() as u64)
     }
 }
 

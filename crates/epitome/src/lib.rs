@@ -3,6 +3,7 @@
 //! An [`Engine`] opens [`Session`]s. What is said in a session is recorded before anything else happens; what to send is asked
 //! for before each call, and is inside the window, valid, and the same bytes as last time as far as it can be.
 
+mod billing;
 mod builder;
 mod compaction;
 mod engine;

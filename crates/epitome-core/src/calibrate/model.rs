@@ -51,6 +51,11 @@ impl Calibration {
         self.models.iter().map(|(name, model)| (name.as_str(), model))
     }
 
+    /// Takes what is known of a model from elsewhere, as from an earlier run, in the place of what was known here.
+    pub fn put(&mut self, model: impl Into<String>, known: ModelCalibration) {
+        self.models.insert(model.into(), known);
+    }
+
     pub(super) fn learn(&mut self, model: &str, lesson: impl FnOnce(&mut ModelCalibration)) {
         let entry = self.models.entry(model.to_owned());
         lesson(entry.or_insert_with(|| ModelCalibration::new(models::start(model))));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use epitome_core::compact::{Compaction, Stakes};
 use epitome_core::cost::Tariff;
@@ -80,8 +80,7 @@ impl Session {
             self.read_hidden(&moment, &mut read).await?;
         }
         let (pins, seals) = self.noted(moment.length).await?;
-        let ratio =
-            inner.calibration.lock().unwrap_or_else(PoisonError::into_inner).of(&inner.model.id).ratio();
+        let ratio = inner.billing.ratio(&inner.model.id);
         // Where the provider bills more than is known here, it bills instructions and tools.
         let billed = Tokens((moment.estimated.0 as f64 / ratio) as u64);
         let priced = inner.model_is_known && inner.model.price.input > 0.0;

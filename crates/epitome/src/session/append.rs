@@ -1,9 +1,7 @@
 //! Recording what was said: durable when it returns, whatever else goes on in the session.
 
-use std::sync::PoisonError;
-
-use epitome_core::calibrate::Verdict;
-use epitome_core::{Role, Time, events};
+use epitome_core::calibrate::{Gauge, Verdict};
+use epitome_core::{Outline, Role, Time, Usage, events};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
 
@@ -123,26 +121,31 @@ impl Session {
         match record {
             Record::Input(drafts) => drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline)),
             Record::Reply(drafts, reply) => {
-                let mut calibration = inner.calibration.lock().unwrap_or_else(PoisonError::into_inner);
-                let (usage, model) = (reply.usage.unwrap_or_default(), reply.model.as_deref());
-                let model = model.unwrap_or(&inner.model.id);
-                for (place, draft) in drafts.iter().enumerate() {
-                    if place + 1 < drafts.len() {
-                        warm.gauge.push(&draft.outline);
-                    } else if warm.gauge.observe(&mut calibration, model, &usage, &draft.outline)
-                        == Verdict::Truncated
-                    {
-                        tracing::warn!(
-                            target: events::TOKENS,
-                            billed = usage.total_input().0,
-                            "the provider counted far fewer tokens than were sent: it cut the input"
-                        );
-                    }
+                let usage = reply.usage.unwrap_or_default();
+                // Providers answer with names that say more, such as a date.
+                let answered = reply.model.as_deref().map(|model| inner.models.get(model).model.id);
+                let model = answered.as_deref().unwrap_or(&inner.model.id);
+                if let Some((last, before)) = drafts.split_last() {
+                    before.iter().for_each(|draft| warm.gauge.push(&draft.outline));
+                    self.learn_bill(&mut warm.gauge, model, &usage, &last.outline);
                 }
             }
         }
         warm.waits = matches!(record, Record::Input(_));
         warm.appended(record.drafts(), receipt, now, inner);
+    }
+
+    fn learn_bill(&self, gauge: &mut Gauge, model: &str, usage: &Usage, reply: &Outline) {
+        let billing = &self.inner().billing;
+        match billing.observe(gauge, model, usage, reply) {
+            Verdict::Learned if billing.is_due(model) => billing.save_soon(&self.engine),
+            Verdict::Truncated => tracing::warn!(
+                target: events::TOKENS,
+                billed = usage.total_input().0,
+                "the provider counted far fewer tokens than were sent: it cut the input"
+            ),
+            _ => {}
+        }
     }
 }
 

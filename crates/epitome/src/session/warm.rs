@@ -1,6 +1,6 @@
 //! A session at hand: where it stands and what the model sees of it, so that a turn costs no more than itself.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use epitome_core::calibrate::Gauge;
 use epitome_core::compact::{Compaction, Piece, SystemPlace, view};
@@ -172,7 +172,7 @@ impl Warm {
 
     /// Everything that a call would send, in the model's tokens: `outside` stands beside the messages.
     pub(crate) fn estimated(&self, outside: Tokens, inner: &Inner) -> Tokens {
-        let calibration = inner.calibration.lock().unwrap_or_else(PoisonError::into_inner);
+        let calibration = inner.billing.known();
         let model = &inner.model.id;
         let counted = (outside + self.tokens).0 as f64 * calibration.of(model).ratio();
         let anchored = self.gauge.next_call(&calibration, model);
