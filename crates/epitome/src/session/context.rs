@@ -52,9 +52,9 @@ impl Context {
     /// The messages.
     pub fn messages(&self) -> impl ExactSizeIterator<Item = ContextMessage> + '_ {
         self.sent.iter().map(|sent| ContextMessage {
-            role: sent.role,
+            role: sent.role(),
             json: Arc::clone(&sent.json),
-            tokens: sent.tokens,
+            tokens: sent.tokens(),
             ordinal: sent.ordinal,
         })
     }
@@ -91,6 +91,6 @@ impl Context {
 
     /// Tokens of the messages, in our unit.
     pub fn tokens(&self) -> Tokens {
-        self.sent.iter().map(|sent| sent.tokens).sum()
+        self.sent.iter().map(Sent::tokens).sum()
     }
 }

@@ -75,10 +75,20 @@ fn is_plain(notation: Notation) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) json: Arc<str>,
-    pub(crate) role: Role,
-    pub(crate) tokens: Tokens,
+    /// Of what is sent, which may be less than what was recorded.
+    pub(crate) outline: Arc<Outline>,
     /// Its place on the path; none where it stands for others.
     pub(crate) ordinal: Option<u64>,
+}
+
+impl Sent {
+    pub(crate) fn role(&self) -> Role {
+        self.outline.role
+    }
+
+    pub(crate) fn tokens(&self) -> Tokens {
+        self.outline.tokens
+    }
 }
 
 /// Writes the messages of a view in a dialect.
@@ -135,8 +145,8 @@ impl Writer<'_> {
 
     /// A message as it was appended.
     pub(crate) fn kept(&self, shown: &Shown) -> Sent {
-        let (json, outline) = (Arc::clone(&shown.body), &shown.outline);
-        Sent { json, role: outline.role, tokens: outline.tokens, ordinal: Some(shown.ordinal) }
+        let (json, outline) = (Arc::clone(&shown.body), Arc::clone(&shown.outline));
+        Sent { json, outline, ordinal: Some(shown.ordinal) }
     }
 
     fn at(&self, ordinal: usize) -> Option<&Shown> {
@@ -162,8 +172,8 @@ impl Writer<'_> {
     }
 
     fn counted(&self, json: String, ordinal: Option<u64>) -> Result<Sent> {
-        let (message, _) = decode_message(self.dialect, &json)?;
-        let tokens = self.counter.message(&message);
-        Ok(Sent { json: json.into(), role: message.role, tokens, ordinal })
+        let (message, layout) = decode_message(self.dialect, &json)?;
+        let outline = Arc::new(layout.outline(&message, self.counter));
+        Ok(Sent { json: json.into(), outline, ordinal })
     }
 }

@@ -110,10 +110,10 @@ impl Warm {
         };
         self.handed = None;
         let system = self.system.as_deref().map_or(Tokens::ZERO, |text| inner.counter.text(text));
-        self.tokens = system + self.sent.iter().map(|sent| sent.tokens).sum();
+        self.tokens = system + self.sent.iter().map(Sent::tokens).sum();
         self.gauge.reset();
-        for shown in &self.shown {
-            self.gauge.push(&shown.outline);
+        for sent in &self.sent {
+            self.gauge.push(&sent.outline);
         }
         self.settle();
         self.bytes = self.shown.iter().map(Shown::bytes).sum::<usize>()

@@ -1,0 +1,107 @@
+//! Summaries that are prepared ahead of need, by a summariser that takes its time.
+
+use std::sync::{Arc, Condvar, Mutex};
+
+use epitome::{Compact, Engine, Session};
+use epitome_core::Tokens;
+use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
+use epitome_core::pressure::Level;
+
+use crate::support::{Place, assert_sendable, exchange, on_both};
+
+on_both!(nobody_waits_for_a_summary_below_the_hard_threshold, what_was_prepared_for_another_base_is_dropped);
+
+/// Counts who asks for a summary, and writes none while it is closed.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<State>, Condvar)>);
+
+#[derive(Default)]
+struct State {
+    open: bool,
+    asked: usize,
+}
+
+impl Gate {
+    fn open(&self) {
+        self.0.0.lock().unwrap().open = true;
+        self.0.1.notify_all();
+    }
+
+    fn asked(&self) -> usize {
+        self.0.0.lock().unwrap().asked
+    }
+}
+
+impl Summarizer for Gate {
+    fn summarize(&mut self, _: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        let mut state = self.0.0.lock().unwrap();
+        state.asked += 1;
+        drop(self.0.1.wait_while(state, |state| !state.open).unwrap());
+        Ok("## Goal\n- Go on as before.".to_owned())
+    }
+}
+
+async fn gated(place: &Place) -> (Engine, Session, Gate) {
+    let gate = Gate::default();
+    let engine = place.builder().summarizer(gate.clone()).build().await.unwrap();
+    let session = engine.session("background").await.unwrap();
+    (engine, session, gate)
+}
+
+// Talks until the window is as full as this, and asks what to send each time.
+async fn talk_until(session: &Session, level: Level, mut number: usize) -> usize {
+    while session.peek().await.unwrap().pressure.level < level {
+        exchange(session, number, 600).await;
+        number += 1;
+    }
+    number
+}
+
+async fn asked_once(gate: &Gate) {
+    while gate.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn nobody_waits_for_a_summary_below_the_hard_threshold(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    let number = talk_until(&session, Level::Soft, 0).await;
+    assert_sendable(&session.context().await.unwrap(), 32_000);
+    asked_once(&gate).await;
+    let covered = session.info().await.unwrap().messages;
+    exchange(&session, number, 100).await;
+    let context = session.context().await.unwrap();
+    assert_eq!(context.messages().len() as u64, covered + 2, "nothing is hidden yet, and nobody waited");
+
+    gate.open();
+    talk_until(&session, Level::Hard, number + 1).await;
+    let length = session.info().await.unwrap().messages;
+    let context = session.context().await.unwrap();
+    assert_sendable(&context, 32_000);
+    assert!(context.pressure.level < Level::Hard);
+    assert_eq!(gate.asked(), 1, "what was ready is used: nothing else was written");
+    for ordinal in covered..length {
+        assert!(context.messages().any(|shown| shown.ordinal == Some(ordinal)), "{ordinal} came meanwhile");
+    }
+    assert_eq!(session.info().await.unwrap().compactions, 1);
+    engine.close().await;
+}
+
+async fn what_was_prepared_for_another_base_is_dropped(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    let number = talk_until(&session, Level::Soft, 0).await;
+    session.context().await.unwrap();
+    asked_once(&gate).await;
+    gate.open();
+    // This one waits until the other is ready, and takes its base away.
+    let outcome = session.compact(Compact::now().within(Tokens(4_000))).await.unwrap();
+    assert!(outcome.is_done());
+    let asked = gate.asked();
+    assert!(asked > 1);
+    talk_until(&session, Level::Hard, number).await;
+    let context = session.context().await.unwrap();
+    assert_sendable(&context, 32_000);
+    assert!(gate.asked() > asked, "what is no longer there was not used: another one was written");
+    assert_eq!(session.info().await.unwrap().compactions, 2);
+    engine.close().await;
+}
