@@ -17,7 +17,7 @@ use epitome_wire::files::Format;
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
 pub(crate) use self::eval::{Eval, EvalFidelity, EvalRepeat, EvalTokens};
 pub(crate) use self::live::{
-    ForkSession, PinMessages, SealTopic, ShowContext, UndoCompaction, WatchSession, Which,
+    ForkSession, Knowledge, PinMessages, SealTopic, ShowContext, UndoCompaction, WatchSession, Which,
 };
 pub(crate) use self::shelf::{
     AppendEvent, Database, Doctor, Events, Export, History, Import, ListEvents, Paged, PurgeSessions, Recall,
@@ -51,6 +51,8 @@ Examples:
   epitome count *.jsonl --model claude-opus-4-5       how large is it for this model?
   epitome import ~/.claude/projects                   keep every session in a ledger
   epitome search src/main.rs                          and find again what was said
+  epitome compact 0198c2f1 --budget 20k               compact a session of the ledger
+  epitome undo 0198c2f1                               and show again what it hid
 
 Settings come from defaults, then epitome.toml, then EPITOME_* variables, then flags.";
 
@@ -84,6 +86,7 @@ pub(crate) enum Command {
     Seal(SealTopic),
     Pin(PinMessages),
     Watch(WatchSession),
+    Knowledge(Knowledge),
     Purge(PurgeSessions),
     Doctor(Doctor),
     Config(Config),

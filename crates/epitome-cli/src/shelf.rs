@@ -9,6 +9,7 @@ mod export;
 mod fork;
 mod history;
 mod import;
+mod knowledge;
 mod live;
 mod pick;
 mod pin;
@@ -64,6 +65,12 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
         }
         Command::Watch(arguments) => {
             reading(&arguments.which.database, |shelf| watch::run(arguments, shelf, settings))
+        }
+        Command::Knowledge(arguments) if arguments.confirm.is_some() || arguments.reject.is_some() => {
+            writing(&arguments.database, |shelf| knowledge::judge(arguments, shelf))
+        }
+        Command::Knowledge(arguments) => {
+            reading(&arguments.database, |shelf| knowledge::list(arguments, shelf))
         }
         Command::Purge(arguments) => writing(&arguments.database, |shelf| purge::run(arguments, shelf)),
         Command::Inspect(_)

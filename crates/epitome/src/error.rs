@@ -31,6 +31,9 @@ pub enum Error {
     /// Nothing is hidden that could be shown again.
     #[error("nothing is compacted in this session, or everything was undone already")]
     NothingToUndo,
+    /// Everything that was said is sealed.
+    #[error("nothing was said since the last topic was sealed")]
+    NothingToSeal,
     /// The session has no such message or turn.
     #[error("the session has no {what} {number}: it has {count}")]
     NotThere {

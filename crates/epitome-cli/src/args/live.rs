@@ -2,8 +2,10 @@
 
 use clap::Args;
 use epitome_core::Tokens;
+use epitome_core::knowledge::Kind;
+use epitome_ledger::model::FindingId;
 
-use super::{Database, Messages, parse_tokens};
+use super::{Database, Messages, Paged, parse_tokens};
 
 /// Which session, and in which ledger.
 #[derive(Args)]
@@ -38,6 +40,50 @@ pub(crate) struct ShowContext {
     /// Change nothing.
     #[arg(long, requires = "max_tokens")]
     pub(crate) dry_run: bool,
+    /// Show instead what would be recalled of this: what was learnt and said of it, but for what the context holds.
+    #[arg(long, value_name = "WORDS", conflicts_with = "max_tokens")]
+    pub(crate) recall: Option<String>,
+}
+
+/// Show what was learnt from compacted messages: facts, decisions, preferences; confirm or reject it.
+///
+/// What is no longer the case is left out; --all shows it, too. A preference counts as unconfirmed until somebody confirms it. What
+/// is rejected is neither recalled nor learnt again.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome knowledge --kind decision
+  epitome knowledge --session 0198c2f1 --json
+  epitome knowledge --confirm 01a1e3d3-3e32-71da-8025-604addd244ff")]
+pub(crate) struct Knowledge {
+    #[command(flatten)]
+    pub(crate) database: Database,
+    /// Only what counts on the path of this session.
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Only what this agent learnt.
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Only of this kind: fact, decision or preference.
+    #[arg(long, value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kind: Option<Kind>,
+    /// Also what was rejected or replaced.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Say that this one is right.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["reject", "session", "agent", "kind", "all"])]
+    pub(crate) confirm: Option<FindingId>,
+    /// Say that this one is wrong.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["session", "agent", "kind", "all"])]
+    pub(crate) reject: Option<FindingId>,
+    #[command(flatten)]
+    pub(crate) paged: Paged,
+    /// Print JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_kind(name: &str) -> Result<Kind, String> {
+    Kind::parse(name).ok_or_else(|| "it is fact, decision or preference".to_owned())
 }
 
 /// Start a new session on a turn of another one, also one that was summarised since.

@@ -2,7 +2,9 @@
 
 use std::io::Write;
 
-use epitome::Compact;
+use epitome::{Compact, What};
+use epitome_core::Tokens;
+use serde_json::json;
 
 use super::Shelf;
 use super::history::print_blocks;
@@ -14,6 +16,9 @@ use crate::settings::Settings;
 /// Runs the command.
 pub(super) fn run(arguments: &ShowContext, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
     let live = Live::open(&arguments.which, shelf, settings)?;
+    if let Some(words) = &arguments.recall {
+        return recall(&live, words, shelf, arguments.which.json);
+    }
     if let (Some(most), true) = (arguments.max_tokens, arguments.dry_run) {
         let outcome = shelf.live(live.session.compact_dry_run(Compact::now().within(most)))?;
         return print_outcome(&outcome, arguments.which.json, true);
@@ -40,5 +45,35 @@ pub(super) fn run(arguments: &ShowContext, shelf: &Shelf, settings: &Settings) -
         }
     }
     say(paint(FAINT, context.pressure));
+    Ok(())
+}
+
+/// How many tokens a recall block may have.
+const RECALLED: Tokens = Tokens(2_000);
+
+fn recall(live: &Live, words: &str, shelf: &Shelf, json: bool) -> anyhow::Result<()> {
+    let recalled = shelf.live(live.session.recall_about(words, RECALLED))?;
+    let mut out = anstream::stdout().lock();
+    if json {
+        for memory in recalled.memories() {
+            let what = match memory.what {
+                What::Finding { kind, .. } => kind.to_string(),
+                What::Message { role } => role.to_string(),
+                _ => continue,
+            };
+            let told = json!({
+                "what": what,
+                "session": memory.session.to_string(),
+                "message": memory.message,
+                "text": memory.text,
+                "score": memory.score,
+            });
+            writeln!(out, "{told}")?;
+        }
+    } else if recalled.memories().is_empty() {
+        say("nothing to recall: the context holds what was said of it, or nothing was");
+    } else {
+        writeln!(out, "{}", recalled.block())?;
+    }
     Ok(())
 }

@@ -10,7 +10,7 @@ use epitome_wire::files::Notation;
 
 use super::{Shelf, pick, place};
 use crate::args::Which;
-use crate::fail::misuse;
+use crate::fail::{failure, misuse};
 use crate::print::{FAINT, WARN, paint, say};
 use crate::settings::Settings;
 
@@ -60,7 +60,9 @@ impl Shelf {
             error @ epitome::Error::NotThere { .. } => {
                 misuse(error, "epitome show lists its turns and messages")
             }
-            error => error.into(),
+            epitome::Error::NothingToSeal => misuse(error, "something must be said first"),
+            // What it is about stands in its words already.
+            error => failure(error, ""),
         })
     }
 }
@@ -101,7 +103,10 @@ pub(super) fn print_outcome(outcome: &Outcome, json: bool, dry: bool) -> anyhow:
         writeln!(out, "  {:<9} {messages:<22} {sizes}", stretch.kind)?;
     }
     for note in outcome.vetoes.iter().chain(&outcome.notes).chain(&report.notes) {
-        say(format_args!("{} {note}", paint(WARN, "note:")));
+        match note.strip_prefix("undoes ") {
+            Some(turn) => say(paint(FAINT, format_args!("as it was before the compaction {turn}"))),
+            None => say(format_args!("{} {note}", paint(WARN, "note:"))),
+        }
     }
     Ok(())
 }

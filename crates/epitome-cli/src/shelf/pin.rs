@@ -1,5 +1,6 @@
 //! `epitome pin` and `epitome seal`: notes on the messages of a session.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use epitome_core::Time;
@@ -19,12 +20,11 @@ pub(super) fn run(arguments: &PinMessages, shelf: &Shelf, settings: &Settings) -
     let json = arguments.which.json;
     let Some(Messages(range)) = &arguments.messages else {
         let notes = shelf.live(live.session.notes())?;
-        let pins: Vec<&Note> =
-            notes.iter().filter(|note| matches!(note.kind, NoteKind::Pin | NoteKind::Unpin)).collect();
+        let pins = in_force(&notes);
         if pins.is_empty() {
             say("nothing is pinned in this session");
         }
-        return pins.into_iter().try_for_each(|note| print(note, json));
+        return pins.iter().try_for_each(|note| print(note, json));
     };
     let messages = *range.start() as u64..*range.end() as u64 + 1;
     if messages.end > live.recorded.messages {
@@ -54,6 +54,30 @@ pub(super) fn run(arguments: &PinMessages, shelf: &Shelf, settings: &Settings) -
         }
     })?;
     print(&note, json)
+}
+
+// What is pinned after all that was said about it, by the messages.
+fn in_force(notes: &[Note]) -> Vec<Note> {
+    let mut pinned: BTreeMap<u64, &Note> = BTreeMap::new();
+    for note in notes {
+        for message in note.messages.clone() {
+            match note.kind {
+                NoteKind::Pin => drop(pinned.insert(message, note)),
+                NoteKind::Unpin => drop(pinned.remove(&message)),
+                _ => {}
+            }
+        }
+    }
+    let mut pins: Vec<Note> = Vec::new();
+    for (message, note) in pinned {
+        match pins.last_mut() {
+            Some(last) if last.messages.end == message && last.content == note.content => {
+                last.messages.end += 1;
+            }
+            _ => pins.push(Note { messages: message..message + 1, ..note.clone() }),
+        }
+    }
+    pins
 }
 
 /// Runs `seal`.
@@ -101,6 +125,9 @@ fn print(note: &Note, json: bool) -> anyhow::Result<()> {
         1 => format!("message {}", note.messages.start),
         _ => format!("messages {}–{}", note.messages.start, note.messages.end.saturating_sub(1)),
     };
-    writeln!(out, "{what} {messages} {}", paint(FAINT, note.content.as_deref().unwrap_or_default()))?;
+    match &note.content {
+        Some(content) => writeln!(out, "{what} {messages} {}", paint(FAINT, content))?,
+        None => writeln!(out, "{what} {messages}")?,
+    }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Shelf;
 use super::live::Live;
 use crate::args::WatchSession;
-use crate::print::{FAINT, GOOD, WARN, grouped, moment, paint};
+use crate::print::{FAINT, GOOD, WARN, count, grouped, moment, paint};
 use crate::settings::Settings;
 
 /// How often the ledger is asked for more.
@@ -56,7 +56,7 @@ fn print(shelf: &Shelf, turn: &Turn, limit: Option<Tokens>, json: bool) -> anyho
         TurnKind::Call => None,
     };
     let usage = turn.reply.as_ref().and_then(|reply| reply.usage);
-    let sent = usage.map(|usage| usage.total_input()).or(turn.estimated).unwrap_or_default();
+    let sent = usage.map(|usage| usage.total_input()).or(turn.estimated);
     let mut out = anstream::stdout().lock();
     if json {
         let told = json!({
@@ -88,16 +88,26 @@ fn print(shelf: &Shelf, turn: &Turn, limit: Option<Tokens>, json: bool) -> anyho
             writeln!(out, "{}  {}", paint(FAINT, place), paint(GOOD, told))?;
         }
         None => {
-            let full = limit.filter(|limit| limit.0 > 0).map(|limit| sent.0 * 100 / limit.0);
-            let full = full.map(|percent| format!(" ({percent} % of the window)")).unwrap_or_default();
             let reply = match &turn.reply {
-                Some(reply) if reply.tool_calls > 0 => format!("calls {} tools", reply.tool_calls),
+                Some(reply) if reply.tool_calls > 0 => {
+                    format!("calls {}", count(reply.tool_calls, "tool"))
+                }
                 Some(_) => "answers".to_owned(),
                 None => paint(WARN, "no answer").to_string(),
             };
-            writeln!(out, "{}  {} tokens in{full}, {reply}", paint(FAINT, place), grouped(sent.0))?;
+            writeln!(out, "{}  {}, {reply}", paint(FAINT, place), size(turn, sent, limit))?;
         }
     }
     out.flush()?;
     Ok(())
+}
+
+// How much was sent, where anybody said so; what was imported may only tell how many messages.
+fn size(turn: &Turn, sent: Option<Tokens>, limit: Option<Tokens>) -> String {
+    let Some(sent) = sent else {
+        return count(turn.end - turn.first, "message");
+    };
+    let full = limit.filter(|limit| limit.0 > 0).map(|limit| sent.0 * 100 / limit.0);
+    let full = full.map(|percent| format!(" ({percent} % of the window)")).unwrap_or_default();
+    format!("{} tokens in{full}", grouped(sent.0))
 }

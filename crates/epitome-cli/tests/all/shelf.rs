@@ -5,6 +5,7 @@ mod find;
 mod growing;
 mod import;
 mod killed;
+mod live;
 mod read;
 mod refusals;
 mod upkeep;

@@ -65,8 +65,10 @@ impl Session {
     async fn prepare_now(&self) -> Option<Box<Prepared>> {
         // Whoever compacts now makes this one pointless.
         let _turnstile = self.slot.turnstile.try_lock().ok()?;
-        let _lease = self.lease(Patience::Yield).await.ok().flatten()?;
-        match self.prepare(&Compact::now()).await {
+        let lease = self.lease(Patience::Yield).await.ok().flatten()?;
+        let prepared = self.prepare(&Compact::now()).await;
+        lease.give_back().await;
+        match prepared {
             Ok(Preparing::Ready(mut prepared)) => {
                 prepared.trigger = "threshold".to_owned();
                 Some(prepared)

@@ -21,11 +21,12 @@ pub(crate) enum Patience {
     Yield,
 }
 
-/// A lease that is kept up while it is held, and given back when it is dropped.
+/// A lease that is kept up while it is held. Dropped, as when its holder is interrupted, it is given back in the background.
 pub(crate) struct Held {
     engine: Engine,
     lease: Lease,
     renewal: tokio::task::AbortHandle,
+    is_back: bool,
 }
 
 impl Held {
@@ -33,20 +34,32 @@ impl Held {
     pub(crate) fn fence(&self) -> u64 {
         self.lease.fence
     }
+
+    /// Gives it back, so that whoever comes next need not wait, also where the process ends right after.
+    pub(crate) async fn give_back(mut self) {
+        self.renewal.abort();
+        release(&self.engine, self.lease.clone()).await;
+        self.is_back = true;
+    }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
+        if self.is_back {
+            return;
+        }
         self.renewal.abort();
         let (engine, lease) = (self.engine.clone(), self.lease.clone());
         // Should the runtime end first, the lease ends by itself.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                if let Err(error) = engine.0.ledger.release_lease(engine.0.tenant, lease).await {
-                    tracing::debug!(%error, "a lease was not given back; it ends by itself");
-                }
-            });
+            runtime.spawn(async move { release(&engine, lease).await });
         }
+    }
+}
+
+async fn release(engine: &Engine, lease: Lease) {
+    if let Err(error) = engine.0.ledger.release_lease(engine.0.tenant, lease).await {
+        tracing::debug!(%error, "a lease was not given back; it ends by itself");
     }
 }
 
@@ -82,6 +95,6 @@ impl Session {
                 }
             }
         });
-        Held { engine, lease, renewal: renewal.abort_handle() }
+        Held { engine, lease, renewal: renewal.abort_handle(), is_back: false }
     }
 }

@@ -177,7 +177,9 @@ impl Session {
         let Some(lease) = self.lease(Patience::Wait).await? else { return Ok(false) };
         let failed = self.learn(&prepared).await;
         prepared.notes.extend(failed);
-        match self.commit(&prepared, Some(lease.fence())).await? {
+        let committed = self.commit(&prepared, Some(lease.fence())).await;
+        lease.give_back().await;
+        match committed? {
             Committed::Done => {
                 self.announce(*prepared).await;
                 Ok(true)

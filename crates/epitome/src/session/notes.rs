@@ -28,11 +28,7 @@ impl Session {
         let sealed = self.notes().await?.into_iter().filter(|note| note.kind == NoteKind::Seal);
         let start = sealed.map(|note| note.messages.end).max().unwrap_or(0);
         if start >= length {
-            return Err(Error::NotThere {
-                what: "message behind the last seal, number",
-                number: start,
-                count: length,
-            });
+            return Err(Error::NothingToSeal);
         }
         self.note(NoteKind::Seal, start..length, title).await
     }

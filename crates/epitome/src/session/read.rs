@@ -9,9 +9,8 @@ use epitome_ledger::model::{
 use epitome_ledger::{Page, Paging};
 use epitome_wire::Dialect;
 use epitome_wire::convert::{Conversation, convert};
-use epitome_wire::encode_message;
 
-use super::shown::Shown;
+use super::shown::{Shown, encode_expressible};
 use super::{Context, Session, Warm, laid_out};
 use crate::error::{Error, Result};
 
@@ -121,7 +120,7 @@ impl Session {
             let messages = run.iter().map(|(_, message)| message.clone()).collect();
             let converted = convert(&Conversation { system: None, messages }, *from, dialect).conversation;
             for message in converted.system.iter().chain(&converted.messages) {
-                json.extend(encode_message(dialect, message)?);
+                json.extend(encode_expressible(dialect, message)?);
             }
         }
         Ok(format!("[{}]", json.join(",")))

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use epitome_core::compact::Piece;
 use epitome_core::prune::edited;
 use epitome_core::tokens::Counter;
-use epitome_core::{Message, Outline, Role, Time, Tokens};
+use epitome_core::{Block, Message, Outline, Role, Time, Tokens};
 use epitome_ledger::model::StoredMessage;
 use epitome_wire::convert::{Conversation, convert};
 use epitome_wire::files::{Notation, message_of, record_of};
 use epitome_wire::json::{Span, Splice};
-use epitome_wire::{Dialect, decode_message, encode_message, from_core, splice_edits};
+use epitome_wire::{Dialect, WireError, decode_message, encode_message, from_core, splice_edits};
 
 use super::draft::Draft;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl Shown {
         let text = String::from_utf8_lossy(&stored.body);
         let body: Arc<str> = record_of(&text).into();
         let notation = Notation::from_number(stored.notation.0).unwrap_or(Notation::Chat);
-        let message = message_of(notation, &body)?;
+        let message = read(notation, &body)?;
         let outline = match is_plain(notation).then(|| decode_message(notation.dialect(), &body)) {
             Some(Ok((message, layout))) => layout.outline(&message, counter),
             _ => Outline::of(&message, counter, body.len()),
@@ -48,7 +48,7 @@ impl Shown {
 
     /// The message itself.
     pub(crate) fn message(&self) -> Result<Message> {
-        Ok(message_of(self.notation, &self.body)?)
+        read(self.notation, &self.body)
     }
 
     /// The dialect that it was written in.
@@ -66,9 +66,47 @@ impl Shown {
     }
 }
 
+// A message as a provider would have it. What the file of another tool says beside it is the tool's own business, and SWE-agent
+// names the call that a result answers only there.
+fn read(notation: Notation, body: &str) -> Result<Message> {
+    let mut message = message_of(notation, body)?;
+    if is_plain(notation) {
+        return Ok(message);
+    }
+    let named = message.extra.iter().find(|(name, _)| name.as_str() == "tool_call_ids");
+    let ids: Vec<String> =
+        named.and_then(|(_, ids)| serde_json::from_str(ids.as_str()).ok()).unwrap_or_default();
+    for block in &mut message.blocks {
+        if let (Block::ToolResult(result), Some(id)) = (block, ids.first())
+            && result.call_id.is_empty()
+        {
+            result.call_id = id.as_str().into();
+        }
+    }
+    message.extra.clear();
+    Ok(message)
+}
+
 // Whether messages in it are written as a provider's dialect writes them.
 fn is_plain(notation: Notation) -> bool {
     Dialect::ALL.into_iter().any(|dialect| Notation::of_dialect(dialect) == notation)
+}
+
+/// A message in a dialect, without what the dialect has no way to write. Files of other tools hold such: thinking that was
+/// withheld, in a file whose messages otherwise follow the rules of Chat Completions.
+pub(crate) fn encode_expressible(dialect: Dialect, message: &Message) -> Result<Vec<String>> {
+    match encode_message(dialect, message) {
+        Err(WireError::Inexpressible { .. }) => {
+            let alone = |block: &Block| Message { blocks: vec![block.clone()], ..message.clone() };
+            let mut rest = message.clone();
+            rest.blocks.retain(|block| encode_message(dialect, &alone(block)).is_ok());
+            match rest.blocks.is_empty() {
+                true => Ok(Vec::new()),
+                false => Ok(encode_message(dialect, &rest)?),
+            }
+        }
+        written => Ok(written?),
+    }
 }
 
 /// A message as it is sent.
@@ -159,11 +197,19 @@ impl Writer<'_> {
         let taken = std::mem::take(foreign);
         for run in taken.chunk_by(|left, right| left.0 == right.0) {
             let Some((from, ordinal, _)) = run.first() else { continue };
+            if *from == self.dialect {
+                for (_, ordinal, message) in run {
+                    for json in encode_expressible(self.dialect, message)? {
+                        sent.push(self.counted(json, *ordinal)?);
+                    }
+                }
+                continue;
+            }
             let messages = run.iter().map(|(_, _, message)| message.clone()).collect();
             let converted = convert(&Conversation { system: None, messages }, *from, self.dialect);
             let conversation = converted.conversation;
             for message in conversation.system.iter().chain(&conversation.messages) {
-                for json in encode_message(self.dialect, message)? {
+                for json in encode_expressible(self.dialect, message)? {
                     sent.push(self.counted(json, *ordinal)?);
                 }
             }

@@ -6,7 +6,7 @@ use epitome_core::compact::{self, Compaction, Request};
 use epitome_ledger::model::{CompactionRecord, TurnId};
 
 use super::Session;
-use crate::compaction::{Committed, Depth, Outcome, Patience, Prepared};
+use crate::compaction::{Committed, Depth, Held, Outcome, Patience, Prepared};
 use crate::error::{Error, Result};
 
 /// What is to be shown again.
@@ -37,17 +37,21 @@ impl Session {
     /// Shows again what was compacted. The context grows on purpose; the report says by how much it exceeds its budget.
     pub async fn undo(&self, what: Undo, run: Run) -> Result<Outcome> {
         let _turnstile = self.slot.turnstile.lock().await;
-        let lease = self.lease(Patience::Wait).await?;
-        for _ in 0..8 {
+        if run == Run::Dry {
             let prepared = self.undone(&what).await?;
-            if run == Run::Dry {
-                return Ok(Outcome {
-                    loss: prepared.loss,
-                    notes: prepared.notes,
-                    ..Outcome::nothing(prepared.report)
-                });
-            }
-            let fence = lease.as_ref().map(|lease| lease.fence());
+            return Ok(Outcome { notes: prepared.notes, ..Outcome::nothing(prepared.report) });
+        }
+        let lease = self.lease(Patience::Wait).await?;
+        let outcome = self.undo_with(&what, lease.as_ref().map(Held::fence)).await;
+        if let Some(lease) = lease {
+            lease.give_back().await;
+        }
+        outcome
+    }
+
+    async fn undo_with(&self, what: &Undo, fence: Option<u64>) -> Result<Outcome> {
+        for _ in 0..8 {
+            let prepared = self.undone(what).await?;
             if let Committed::Done = self.commit(&prepared, fence).await? {
                 return Ok(self.announce(prepared).await);
             }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod agent;
 mod background;
 mod billing;
 mod contention;
@@ -11,6 +12,14 @@ mod knowledge;
 mod sessions;
 mod support;
 mod worker;
+
+/// The agent of the examples.
+#[path = "../../examples/agent/claude.rs"]
+mod claude;
+#[path = "../../examples/agent/tools.rs"]
+mod tools;
+#[path = "../../examples/agent/turn.rs"]
+mod turn;
 
 /// PostgreSQL servers, as the ledger's own tests have them.
 #[path = "../../../epitome-ledger/tests/all/server.rs"]
