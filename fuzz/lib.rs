@@ -25,7 +25,7 @@ pub fn body(dialect: Dialect, text: &str) {
 /// A file is read or refused; what was read is written back byte for byte.
 pub fn file(format: Option<Format>, bytes: &[u8]) {
     for damage in [Damage::Stop, Damage::KeepGoing] {
-        let options = ReadOptions { format, damage, max_bytes: 1 << 20 };
+        let options = ReadOptions { format, damage, max_bytes: 1 << 20, ..ReadOptions::default() };
         let Ok(transcripts) = read_all(bytes, options) else { continue };
         for transcript in transcripts {
             let same = transcript.rewrite(&BTreeMap::new(), &BTreeSet::new());
