@@ -52,7 +52,12 @@ impl Session {
         }
         let session = self.clone();
         let task = tokio::spawn(async move {
-            let done = session.prepare_now().await;
+            // Whoever compacts now makes this one pointless. Who waits for it finds it ready: the turnstile opens last.
+            let turnstile = session.slot.turnstile.try_lock();
+            let done = match &turnstile {
+                Ok(_) => session.prepare_now().await,
+                Err(_) => None,
+            };
             let mut preparation = session.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
             *preparation = match done {
                 Some(prepared) => Preparation::Ready(prepared),
@@ -63,8 +68,6 @@ impl Session {
     }
 
     async fn prepare_now(&self) -> Option<Box<Prepared>> {
-        // Whoever compacts now makes this one pointless.
-        let _turnstile = self.slot.turnstile.try_lock().ok()?;
         let lease = self.lease(Patience::Yield).await.ok().flatten()?;
         let prepared = self.prepare(&Compact::now()).await;
         lease.give_back().await;
