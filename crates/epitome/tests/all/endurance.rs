@@ -112,7 +112,9 @@ async fn send(session: &Session, at: u64, log: &mut File) {
         let in_view = json.contains(order) || system.is_some_and(|system| system.contains(order));
         assert!(in_view, "at message {at} nobody knows any longer: {order}");
     }
-    writeln!(log, "{} {}", context.turn.unwrap(), hash_of(&json, system)).unwrap();
+    // In one write, which no kill tears.
+    let line = format!("{} {}\n", context.turn.unwrap(), hash_of(&json, system));
+    log.write_all(line.as_bytes()).unwrap();
     log.sync_data().unwrap();
 }
 
