@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-core", &[]),
     ("epitome-wire", &["epitome-core"]),
     ("epitome-ledger", &["epitome-core"]),
+    ("epitome-llm", &["epitome-core", "epitome-wire"]),
     ("epitome", &["epitome-core", "epitome-ledger", "epitome-wire"]),
     ("epitome-cli", &["epitome", "epitome-core", "epitome-ledger", "epitome-wire"]),
 ];

@@ -1,0 +1,179 @@
+//! What went wrong with a call, told apart by what can be done about it.
+//!
+//! Everything here is a pure function of a status, headers and bytes: whoever passes replies on can ask, too, without
+//! a client of ours.
+
+mod advice;
+mod code;
+mod number;
+mod overflow;
+mod said;
+mod template;
+mod verdict;
+
+use std::fmt;
+use std::time::Duration;
+
+use epitome_core::Tokens;
+use epitome_core::secrets::masked;
+use thiserror::Error;
+
+pub use self::advice::Advice;
+pub use self::overflow::window_of_truncation;
+
+/// A call that brought no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{kind}{}: {message}", Status(*status))]
+#[non_exhaustive]
+pub struct Failure {
+    /// What to do about it.
+    pub kind: Kind,
+    /// The status of the reply, where there was one.
+    pub status: Option<u16>,
+    /// What the server advises about another attempt.
+    pub advice: Advice,
+    /// What was said, without secrets, cut short.
+    pub message: String,
+}
+
+/// What a failure is, by what can be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The request does not fit the window of the model: send less.
+    Overflow {
+        /// The window, where the message tells it.
+        limit: Option<Tokens>,
+        /// What was sent and asked for, where the message tells it.
+        requested: Option<Tokens>,
+    },
+    /// The request is larger than the server takes at once, by bytes or by tokens a minute: send less.
+    TooLarge,
+    /// Too much was asked in too short a time: wait.
+    RateLimited,
+    /// The server has too much to do: wait.
+    Overloaded,
+    /// The key is missing, wrong or not allowed to do this.
+    Auth,
+    /// The account has no money or no quota left.
+    Billing,
+    /// The request is wrong, and will be wrong again.
+    Refused,
+    /// There is no such model or address.
+    NotFound,
+    /// The server failed.
+    Server,
+    /// The answer broke off.
+    Cut,
+    /// No answer, or no more of it, came in time.
+    Timeout,
+    /// No connection came about.
+    Unreachable,
+    /// What came is no answer of this API.
+    Garbage,
+}
+
+/// So much is kept of what a server says about a failure.
+const LONGEST_MESSAGE: usize = 600;
+
+impl Failure {
+    /// A failure that no reply tells about.
+    pub fn new(kind: Kind, message: &str) -> Self {
+        Self { kind, status: None, advice: Advice::default(), message: shown(message) }
+    }
+
+    /// The failure that a reply tells about, `None` where it is none.
+    ///
+    /// The body is looked at whatever the status: some servers send errors with status 200.
+    pub fn of_reply(status: u16, body: &[u8]) -> Option<Self> {
+        verdict::of_reply(status, body)
+    }
+
+    /// The failure that the data of an event tells about, `None` where it is none: errors also come after a good start.
+    pub fn of_event(data: &str) -> Option<Self> {
+        verdict::of_event(data)
+    }
+
+    /// The same failure with what the headers advise about it.
+    pub fn advised(mut self, advice: Advice) -> Self {
+        self.advice = advice.or(self.advice);
+        self
+    }
+
+    /// The same failure with this text gone from its message.
+    pub fn without(mut self, secret: &str) -> Self {
+        if !secret.is_empty() {
+            self.message = self.message.replace(secret, "[secret]");
+        }
+        self
+    }
+
+    /// Whether the request did not fit the model's window.
+    pub fn is_overflow(&self) -> bool {
+        matches!(self.kind, Kind::Overflow { .. })
+    }
+
+    /// Whether a smaller request may pass where this one did not.
+    pub fn wants_less(&self) -> bool {
+        matches!(self.kind, Kind::Overflow { .. } | Kind::TooLarge)
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        match self.kind {
+            Kind::Overflow { .. } | Kind::TooLarge | Kind::Auth | Kind::Billing | Kind::NotFound => false,
+            Kind::Refused => self.advice.should_retry == Some(true),
+            Kind::RateLimited
+            | Kind::Overloaded
+            | Kind::Server
+            | Kind::Cut
+            | Kind::Timeout
+            | Kind::Unreachable
+            | Kind::Garbage => self.advice.should_retry != Some(false),
+        }
+    }
+
+    /// How long the server asks to be left alone.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.advice.retry_after
+    }
+}
+
+// A message as it may be shown: one line, no secrets, not too long.
+fn shown(message: &str) -> String {
+    let start: String = message.chars().take(LONGEST_MESSAGE * 4).collect();
+    let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
+    let masked = masked(&line);
+    match masked.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", masked.get(..end).unwrap_or_default()),
+        None => masked.into_owned(),
+    }
+}
+
+struct Status(Option<u16>);
+
+impl fmt::Display for Status {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |status| write!(out, " (status {status})"))
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Kind::Overflow { .. } => "the request does not fit the model's window",
+            Kind::TooLarge => "the request is larger than the server takes at once",
+            Kind::RateLimited => "rate limited",
+            Kind::Overloaded => "the server is overloaded",
+            Kind::Auth => "the key is missing or not allowed to do this",
+            Kind::Billing => "the account has nothing left to spend",
+            Kind::Refused => "the request was refused",
+            Kind::NotFound => "no such model or address",
+            Kind::Server => "the server failed",
+            Kind::Cut => "the answer broke off",
+            Kind::Timeout => "no answer in time",
+            Kind::Unreachable => "not reachable",
+            Kind::Garbage => "not an answer of this API",
+        })
+    }
+}
