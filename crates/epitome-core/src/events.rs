@@ -3,7 +3,7 @@
 //! It emits and never collects: a program without a subscriber pays nothing for it.
 
 use crate::compact::Report;
-use crate::prune::Plan;
+use crate::prune::{Marked, Plan, Rule};
 use crate::units::Tokens;
 
 /// The target of pruning's events.
@@ -15,23 +15,31 @@ pub const TOKENS: &str = "epitome::tokens";
 
 /// Reports a plan that is carried out: what it pruned, and how large the request is.
 pub fn sending(plan: &Plan, warn_tokens: Tokens) {
-    let Plan { soft, hard, capped, truncated, unthought, .. } = *plan;
-    if !plan.marks.is_empty() {
-        tracing::info!(
-            target: PRUNE,
-            pruned = soft + hard,
-            soft,
-            hard,
-            capped,
-            truncated,
-            unthought,
-            tokens_before = plan.before.tokens.0,
-            tokens_after = plan.after.tokens.0,
-            "Pruned {} tool results (soft: {soft}, hard: {hard})",
-            soft + hard
-        );
-    }
+    let marks: Vec<&Marked> = plan.marks.iter().collect();
+    pruned(&marks, plan.before.tokens, plan.after.tokens);
     input_estimated(plan.fixed.tokens + plan.after.tokens, warn_tokens);
+}
+
+/// Reports what is pruned, if anything is.
+pub(crate) fn pruned(marks: &[&Marked], before: Tokens, after: Tokens) {
+    if marks.is_empty() {
+        return;
+    }
+    let of = |rule: Rule| marks.iter().filter(|marked| marked.rule == rule).count();
+    let (soft, hard) = (of(Rule::SoftTrim), of(Rule::HardClear));
+    tracing::info!(
+        target: PRUNE,
+        pruned = soft + hard,
+        soft,
+        hard,
+        capped = of(Rule::Cap),
+        truncated = of(Rule::LongText),
+        unthought = of(Rule::BoundThinking),
+        tokens_before = before.0,
+        tokens_after = after.0,
+        "Pruned {} tool results (soft: {soft}, hard: {hard})",
+        soft + hard
+    );
 }
 
 /// Reports the estimated input of one turn, and warns where it exceeds `warn_tokens`.

@@ -54,6 +54,7 @@
 //! | what must stay, and where a topic ends | [`Session::pin`], [`Session::seal`] |
 //! | what was said and seen | [`Session::history`], [`Session::view`], [`Session::export`], [`Session::recall`] |
 //! | what was learnt | [`Session::recall_about`], [`Engine::knowledge`], [`Engine::confirm`], [`Engine::reject`] |
+//! | what happened on the channels outside | [`Engine::append_event`], [`Engine::events`] |
 //! | being asked before a compaction and told afterwards | [`Hook`] |
 //! | strategies, summarisers and extractors of your own | [`Builder::strategy`], [`Builder::summarizer`], [`Builder::extractor`] |
 //! | settings from a file, the environment and flags | [`Layers`] |
@@ -70,6 +71,7 @@ mod builder;
 mod compaction;
 mod engine;
 mod error;
+mod events;
 mod hooks;
 mod knowledge;
 mod layers;

@@ -1,5 +1,6 @@
 //! Who writes the summaries of a compaction: the offline one, or a user's own, with instructions.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use epitome_core::Tokens;
@@ -33,7 +34,9 @@ pub(crate) struct Instructed<'a> {
 impl Summarizer for Instructed<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
         let request = SummaryRequest { instructions: self.instructions.as_deref(), ..request.clone() };
-        self.inner.summarize(&request)
+        // One of the user's own that panics has failed like any other.
+        catch_unwind(AssertUnwindSafe(|| self.inner.summarize(&request)))
+            .unwrap_or_else(|_| Err(SummaryError("the summariser panicked".to_owned())))
     }
 
     fn is_mechanical(&self) -> bool {

@@ -22,6 +22,17 @@ impl Decided {
         };
         self.plan.parts.iter().map(fresh).sum()
     }
+
+    /// Whether anything is to be summarised or left out that is not already.
+    pub(super) fn hides_more(&self, current: &Compaction) -> bool {
+        self.plan.parts.iter().any(|part| match part {
+            Planned::Summary(_) => true,
+            Planned::Segment(segment @ (Segment::Summary { .. } | Segment::Omitted { .. })) => {
+                !current.segments.contains(segment)
+            }
+            Planned::Segment(Segment::Verbatim { .. } | Segment::Pruned { .. }) => false,
+        })
+    }
 }
 
 impl Case<'_> {

@@ -3,13 +3,15 @@
 //! The decision is a pure function of its arguments; only the summariser may be anything else. A dry run makes the
 //! same decision and has nothing written.
 
+use std::collections::HashSet;
+
 use super::backing::current;
 use super::case::Case;
 use super::escalation::Escalation;
 use super::plan::Plan;
 use super::report::Report;
 use super::request::Request;
-use super::segment::Compaction;
+use super::segment::{Compaction, Segment};
 use super::settings::Fallback;
 use super::spare::{fits, roomier};
 use super::summarizer::Summarizer;
@@ -17,7 +19,7 @@ use crate::digest::Digest;
 use crate::events;
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::prune::Count;
+use crate::prune::{Count, Marked};
 
 /// What came of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,10 @@ pub fn compact(
         Ok(decided) => decided,
         Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
     };
-    events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
+    let hides_more = decided.hides_more(&current);
+    if hides_more {
+        events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
+    }
     let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
     let count = |text: &str| count.text(text);
     let offline = Digest::new(path, messages, &count).masking(mask_secrets);
@@ -82,10 +87,29 @@ pub fn compact(
         }
     }
     let compacted = case.judge(compaction, decided);
-    if compacted.compaction.is_some() {
-        events::compacted(&compacted.report);
+    if let Some(compaction) = &compacted.compaction {
+        let Report { tokens_before, tokens_after, .. } = compacted.report;
+        events::pruned(&fresh_marks(compaction, &current), tokens_before, tokens_after);
+        if hides_more {
+            events::compacted(&compacted.report);
+        }
     }
     compacted
+}
+
+// The marks that the compaction in force does not have.
+fn fresh_marks<'c>(compaction: &'c Compaction, current: &Compaction) -> Vec<&'c Marked> {
+    let place = |marked: &Marked| (marked.message, marked.block, marked.mark);
+    let known: HashSet<_> = current.segments.iter().flat_map(marks_of).map(place).collect();
+    let marks = compaction.segments.iter().flat_map(marks_of);
+    marks.filter(|marked| !known.contains(&place(marked))).collect()
+}
+
+fn marks_of(segment: &Segment) -> &[Marked] {
+    match segment {
+        Segment::Pruned { marks, .. } => marks,
+        _ => &[],
+    }
 }
 
 /// What [`compact`] would do with this summariser, without having any summary written.

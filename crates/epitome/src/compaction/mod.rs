@@ -20,6 +20,7 @@ mod relief;
 use std::sync::Arc;
 
 use epitome_core::compact::{Planned, Preview};
+use epitome_core::events;
 use epitome_core::pressure::{Level, Occasion, Trigger};
 use epitome_ledger::model::TurnId;
 
@@ -117,6 +118,8 @@ impl Session {
             preview = case.preview().await?;
         }
         if preview.plan.is_none() {
+            let reason = preview.report.reason.as_str();
+            tracing::debug!(target: events::COMPACT, reason, "nothing to compact: {reason}");
             return Ok(Preparing::Nothing(Box::new(Outcome::nothing(preview.report))));
         }
         let answers = self.ask_hooks(&case, &preview).await;

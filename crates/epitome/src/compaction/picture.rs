@@ -44,6 +44,8 @@ pub(crate) struct Picture {
     pub(crate) outside: Tokens,
     /// The model's window in our tokens.
     pub(crate) window: Tokens,
+    /// Tokens that the model bills for one of ours.
+    pub(crate) ratio: f64,
     pub(crate) stakes: Option<Stakes>,
     pub(crate) thinking: ThinkingRule,
 }
@@ -96,6 +98,7 @@ impl Session {
             seals,
             outside: outside.max(billed - moment.tokens),
             window: Tokens((inner.model.window.0 as f64 / ratio) as u64),
+            ratio,
             stakes: priced.then(|| Stakes {
                 tariff: Tariff::of_counted(&inner.model, ratio),
                 summary: None,

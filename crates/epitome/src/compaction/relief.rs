@@ -50,9 +50,9 @@ impl Session {
         let situation = self.look(|warm| self.situation(warm, most)).await?;
         match situation.need {
             Need::Nothing => {}
-            Need::Step => self.step().await?,
+            Need::Step => self.step(most).await?,
             Need::Soon => {
-                self.step().await?;
+                self.step(most).await?;
                 self.prepare_soon(situation.tokens);
             }
             Need::Now => self.relieve(most).await?,
@@ -90,7 +90,7 @@ impl Session {
             _ if exceeds => Need::Now,
             Level::Hard if inner.settings.compact.compaction_enabled => Need::Now,
             Level::Soft if inner.settings.compact.compaction_enabled => Need::Soon,
-            _ if self.might_step(warm) => Need::Step,
+            _ if !self.steps(warm).is_empty() => Need::Step,
             _ => Need::Nothing,
         };
         if pressure.level >= Level::Warn && most.is_none() {
@@ -103,39 +103,55 @@ impl Session {
         }
     }
 
-    // Whether a strategy that acts by rules of its own could want to, for all that is known without asking it.
-    fn might_step(&self, warm: &Warm) -> bool {
+    // What might be done before a call although nothing is due, for all that is known without asking the strategy.
+    fn steps(&self, warm: &Warm) -> Vec<Compact> {
         let settings = &self.inner().settings;
         if self.inner().strategy.is_some() {
-            return false;
+            return Vec::new();
         }
+        let crowded = warm.shown.len() > settings.max_conversation_messages;
+        let own_rules = match settings.compact.strategy {
+            _ if !settings.compact.compaction_enabled => crowded,
+            StrategyName::None | StrategyName::Narrative => crowded,
+            StrategyName::Tiered => warm.tokens > warm.decided,
+            // Pruning is all that these do before they are due.
+            StrategyName::Auto | StrategyName::Prune | StrategyName::Rolling | StrategyName::Checkpoint => {
+                false
+            }
+        };
+        let own = own_rules.then(Compact::if_due);
+        own.into_iter().chain(self.might_prune(warm).then(|| self.pruning())).collect()
+    }
+
+    // Whether tool results might be pruned: they have rules and switches of their own, whatever else is done.
+    fn might_prune(&self, warm: &Warm) -> bool {
+        let prune = &self.inner().settings.prune;
         let grown = warm.tokens - warm.decided;
-        let prunes = settings.prune.prune_mode == PruneMode::EveryCall
-            || warm.lapsed
-            || grown.0 >= settings.prune.clear_at_least.0 / 2;
-        match settings.compact.strategy {
-            _ if !settings.compact.compaction_enabled => {
-                warm.shown.len() > settings.max_conversation_messages
-            }
-            StrategyName::Auto | StrategyName::Prune => prunes && settings.prune.tool_pruning_enabled,
-            StrategyName::None | StrategyName::Narrative => {
-                warm.shown.len() > settings.max_conversation_messages
-            }
-            StrategyName::Tiered => grown > Tokens::ZERO,
-            StrategyName::Rolling | StrategyName::Checkpoint => false,
+        let stale =
+            prune.prune_mode == PruneMode::EveryCall || warm.lapsed || grown.0 >= prune.clear_at_least.0 / 2;
+        let is_tiered = self.inner().settings.compact.strategy == StrategyName::Tiered;
+        !is_tiered && (warm.oversized || stale && prune.tool_pruning_enabled)
+    }
+
+    // `auto` weighs what a step costs; with the others it is a plain step of pruning.
+    fn pruning(&self) -> Compact {
+        let compact = &self.inner().settings.compact;
+        match compact.strategy {
+            StrategyName::Auto if compact.compaction_enabled => Compact::if_due(),
+            _ => Compact::if_due().by(StrategyName::Prune),
         }
     }
 
-    // Lets the strategy act by its own rules, unless somebody is at work already.
-    async fn step(&self) -> Result<()> {
+    // Lets strategies act by their own rules, unless somebody is at work already.
+    async fn step(&self, most: Option<Tokens>) -> Result<()> {
         let Ok(_turnstile) = self.slot.turnstile.try_lock() else { return Ok(()) };
-        if !self.look(|warm| self.might_step(warm)).await? {
-            return Ok(());
-        }
-        let ask = Compact::if_due();
-        let case = Case::new(&self.engine, self.picture(Depth::Shown).await?, &ask);
-        if case.preview().await?.plan.is_some() {
-            self.compact_now(&ask).await?;
+        let outside = self.slot.outside();
+        for ask in self.look(|warm| self.steps(warm)).await? {
+            let ask = Compact { budget: most.map(|most| most - outside), ..ask };
+            let case = Case::new(&self.engine, self.picture(Depth::Shown).await?, &ask);
+            if case.preview().await?.plan.is_some() {
+                self.compact_now(&ask).await?;
+            }
         }
         self.look(Warm::settle).await
     }

@@ -144,7 +144,9 @@ impl Session {
         let ranges = dropped(&prepared.compaction, picture.previous.as_deref());
         let Some(end) = ranges.iter().map(|range| range.end).max() else { return Ok(()) };
         let checkpoint = prepared.compaction.summary().map(|text| Checkpoint::parse(&text).checkpoint);
-        let task = current_task(&picture.messages, checkpoint.as_ref());
+        // What is still shown says it best, then the summary; a summary of another form may not say it at all.
+        let shown = usize::try_from(end).ok().and_then(|end| picture.messages.get(end..)).unwrap_or_default();
+        let task = current_task(shown, checkpoint.as_ref()).or_else(|| current_task(&picture.messages, None));
         let within = |range: &std::ops::Range<u64>| {
             let range = usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?;
             current_task(picture.messages.get(range)?, None)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epitome_core::calibrate::Gauge;
 use epitome_core::compact::{Compaction, Piece, SystemPlace, view};
 use epitome_core::pressure::Pressure;
-use epitome_core::{Role, Time, Tokens};
+use epitome_core::{BlockKind, BlockOutline, Outline, Role, Time, Tokens};
 use epitome_ledger::model::{Receipt, RecordedView, Resumed, TurnId};
 use epitome_wire::Dialect;
 
@@ -41,6 +41,8 @@ pub(crate) struct Warm {
     handed_tokens: Tokens,
     /// Whether so much time passed before the last input that no cache holds anything any longer.
     pub(crate) lapsed: bool,
+    /// Whether something came that is longer than a tool result may be.
+    pub(crate) oversized: bool,
     bytes: usize,
 }
 
@@ -74,6 +76,7 @@ impl Warm {
             decided: Tokens::ZERO,
             handed_tokens: Tokens::ZERO,
             lapsed: false,
+            oversized: false,
         };
         warm.rewrite(inner)?;
         Ok(warm)
@@ -116,6 +119,7 @@ impl Warm {
             self.gauge.push(&sent.outline);
         }
         self.settle();
+        self.oversized = self.sent.iter().any(|sent| is_oversized(&sent.outline, inner));
         self.bytes = self.shown.iter().map(Shown::bytes).sum::<usize>()
             + self
                 .sent
@@ -134,6 +138,7 @@ impl Warm {
             self.sent.push(writer.kept(&shown));
             self.bytes += shown.bytes();
             self.tokens += draft.outline.tokens;
+            self.oversized |= is_oversized(&draft.outline, inner);
             self.shown.push(shown);
             self.length += 1;
         }
@@ -161,7 +166,7 @@ impl Warm {
     /// A decision was made; the next one waits until something has changed.
     pub(crate) fn settle(&mut self) {
         self.decided = self.tokens;
-        self.lapsed = false;
+        (self.lapsed, self.oversized) = (false, false);
     }
 
     /// The messages as they are sent.
@@ -191,6 +196,15 @@ impl Warm {
     pub(crate) fn bytes(&self) -> usize {
         self.bytes + std::mem::size_of::<Self>() + self.sent.len() * std::mem::size_of::<Sent>()
     }
+}
+
+// Whether it holds a tool result that is longer than one may be.
+fn is_oversized(outline: &Outline, inner: &Inner) -> bool {
+    let cap = inner.settings.prune.tool_result_max_chars;
+    let exceeds = |block: &BlockOutline| {
+        block.kind == BlockKind::ToolResult && cap.is_some_and(|cap| block.chars > cap)
+    };
+    outline.blocks.iter().any(exceeds)
 }
 
 /// Where summaries among the operator's instructions stand in a dialect.

@@ -7,7 +7,7 @@ use epitome_core::{Block, Fields, Message, Role, Tokens, ToolResult, ToolUse};
 use epitome_wire::{Dialect, check};
 use tempfile::TempDir;
 
-use crate::server;
+use crate::{log, server};
 
 /// A database that a test has to itself.
 pub(crate) struct Place {
@@ -36,7 +36,10 @@ impl Place {
 }
 
 pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap().block_on(work)
+    let join = log::of_one_test();
+    join();
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().on_thread_start(join).build().unwrap().block_on(work)
 }
 
 /// Makes of each function a test on SQLite and one on PostgreSQL.
