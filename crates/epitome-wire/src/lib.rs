@@ -34,6 +34,7 @@ mod node;
 mod prune;
 mod responses;
 mod sketch;
+pub mod sse;
 mod system;
 
 pub use body::{Body, Piece};

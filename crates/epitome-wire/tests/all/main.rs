@@ -22,4 +22,5 @@ mod prune;
 mod real;
 mod requests;
 mod scripts;
+mod sse;
 mod support;
