@@ -6,6 +6,7 @@
 mod advice;
 mod code;
 mod number;
+mod output;
 mod overflow;
 mod said;
 mod template;
@@ -32,6 +33,8 @@ pub struct Failure {
     pub status: Option<u16>,
     /// What the server advises about another attempt.
     pub advice: Advice,
+    /// The most output tokens that the model gives, where more were asked for and refused.
+    pub max_output: Option<Tokens>,
     /// What was said, without secrets, cut short.
     pub message: String,
 }
@@ -79,7 +82,7 @@ const LONGEST_MESSAGE: usize = 600;
 impl Failure {
     /// A failure that no reply tells about.
     pub fn new(kind: Kind, message: &str) -> Self {
-        Self { kind, status: None, advice: Advice::default(), message: shown(message) }
+        Self { kind, status: None, advice: Advice::default(), max_output: None, message: shown(message) }
     }
 
     /// The failure that a reply tells about, `None` where it is none.
@@ -102,8 +105,16 @@ impl Failure {
 
     /// The same failure with this text gone from its message.
     pub fn without(mut self, secret: &str) -> Self {
-        if !secret.is_empty() {
-            self.message = self.message.replace(secret, "[secret]");
+        if secret.is_empty() {
+            return self;
+        }
+        self.message = self.message.replace(secret, "[secret]");
+        // Where the message was cut, it may end with the beginning of the secret.
+        if let Some(cut) = self.message.strip_suffix('…') {
+            let begun =
+                secret.char_indices().rev().map(|(end, _)| &secret[..end]).filter(|part| !part.is_empty());
+            let rest = begun.filter_map(|part| cut.strip_suffix(part)).next().unwrap_or(cut);
+            self.message = format!("{rest}…");
         }
         self
     }
@@ -144,10 +155,10 @@ fn shown(message: &str) -> String {
     let start: String = message.chars().take(LONGEST_MESSAGE * 4).collect();
     let line = start.split_whitespace().collect::<Vec<_>>().join(" ");
     let masked = masked(&line);
-    match masked.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}…", masked.get(..end).unwrap_or_default()),
-        None => masked.into_owned(),
-    }
+    let end = masked.char_indices().nth(LONGEST_MESSAGE).map(|(end, _)| end);
+    let kept = masked.get(..end.unwrap_or(masked.len())).unwrap_or_default();
+    let is_cut = end.is_some() || start.len() < message.len();
+    format!("{kept}{}", if is_cut { "…" } else { "" })
 }
 
 struct Status(Option<u16>);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::said::Said;
 use super::template::folded;
-use super::{Advice, Failure, Kind, code, overflow, shown};
+use super::{Advice, Failure, Kind, code, output, overflow, shown};
 
 /// Words that tell of an empty account, whatever the status.
 const NO_MONEY: &[&str] =
@@ -47,7 +47,8 @@ fn failure(status: u16, said: &Said) -> Failure {
     let text = folded(&said.message);
     let kind = kind(meant, said, &text);
     let message = if said.message.is_empty() { "nothing was said".to_owned() } else { shown(&said.message) };
-    Failure { kind, status: Some(status), advice: Advice::in_text(&text), message }
+    let max_output = output::most(&text).filter(|_| kind == Kind::Refused);
+    Failure { kind, status: Some(status), advice: Advice::in_text(&text), max_output, message }
 }
 
 fn kind(status: u16, said: &Said, text: &str) -> Kind {

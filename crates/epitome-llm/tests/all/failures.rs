@@ -1,5 +1,6 @@
 //! Failures by status, code and text; and that nothing from outside can upset the reading of them.
 
+use epitome_core::Tokens;
 use epitome_llm::{Failure, Kind};
 use proptest::prelude::*;
 
@@ -105,6 +106,29 @@ fn messages_are_short_and_without_secrets() {
     assert!(failure.message.chars().count() < 700);
     let odd = Failure::of_reply(401, b"the key hunter2hunter2 is wrong").unwrap().without("hunter2hunter2");
     assert!(!format!("{odd} {odd:?}").contains("hunter2"), "{odd}");
+}
+
+#[test]
+fn a_secret_that_is_cut_goes_as_well() {
+    for before in 560..620 {
+        let body = format!("{} hunter2hunter2hunter2", "x".repeat(before));
+        let failure = Failure::of_reply(401, body.as_bytes()).unwrap().without("hunter2hunter2hunter2");
+        assert!(!failure.message.contains('h'), "{}", failure.message);
+    }
+}
+
+#[test]
+fn the_most_that_a_model_gives_is_read() {
+    for message in [
+        "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens for claude",
+        "max_tokens is too large: 9000. This model supports at most 8192 completion tokens, whereas you provided 9000.",
+        "`max_tokens` must be less than or equal to `8192`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+    ] {
+        let failure = Failure::of_reply(400, message.as_bytes()).unwrap();
+        assert_eq!((failure.kind, failure.max_output), (Kind::Refused, Some(Tokens(8_192))), "{message}");
+    }
+    assert_eq!(Failure::of_reply(400, b"max_tokens: wrong").unwrap().max_output, None);
 }
 
 #[test]

@@ -1,6 +1,17 @@
 //! Tests of the crate, in one binary.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod advice;
+mod answers;
+mod attempts;
+mod breaker;
+mod endpoints;
 mod failures;
+mod faults;
+mod hidden;
 mod look_alikes;
 mod overflows;
+mod schedules;
+mod support;
+mod upstream;

@@ -1,0 +1,51 @@
+//! Answers of Chat Completions.
+
+use serde_json::Value;
+
+use super::{Reading, billed};
+use crate::call::Ending;
+
+pub(super) fn whole(reading: &mut Reading, reply: &Value) -> Option<()> {
+    let choice = reply["choices"].as_array()?.first()?;
+    said(reading, choice.get("message")?);
+    beside(reading, reply, choice);
+    Some(())
+}
+
+pub(super) fn event(reading: &mut Reading, chunk: &Value) {
+    let choice = &chunk["choices"][0];
+    said(reading, &choice["delta"]);
+    beside(reading, chunk, choice);
+}
+
+// The text is a string, or parts with a string each.
+fn said(reading: &mut Reading, message: &Value) {
+    match &message["content"] {
+        Value::String(text) => reading.text.push_str(text),
+        Value::Array(parts) => {
+            parts
+                .iter()
+                .filter_map(|part| part["text"].as_str())
+                .for_each(|text| reading.text.push_str(text));
+        }
+        _ => {}
+    }
+    if message["refusal"].as_str().is_some_and(|refusal| !refusal.is_empty()) {
+        reading.ending = Some(Ending::Declined);
+    }
+}
+
+fn beside(reading: &mut Reading, reply: &Value, choice: &Value) {
+    reading.named(&reply["model"]);
+    let usage = billed(&reply["usage"], "prompt_tokens", "completion_tokens", "prompt_tokens_details");
+    reading.usage = usage.or(reading.usage);
+    let ending = match choice["finish_reason"].as_str() {
+        None | Some("") => return,
+        Some("length" | "max_tokens") => Ending::MaxOutput,
+        Some("model_context_window_exceeded") => Ending::Window,
+        Some("content_filter") => Ending::Declined,
+        Some("tool_calls" | "function_call") => Ending::Unfinished,
+        Some(_) => Ending::Whole,
+    };
+    reading.ending.get_or_insert(ending);
+}

@@ -1,0 +1,114 @@
+//! From the bytes of a reply to an answer, whole or event by event, in three dialects.
+
+mod anthropic;
+mod chat;
+mod responses;
+
+use epitome_core::{Tokens, Usage};
+use epitome_wire::Dialect;
+use epitome_wire::sse::Event;
+use serde_json::Value;
+
+use crate::call::{Answer, Ending};
+use crate::failure::{Failure, Kind};
+
+/// An answer that is being read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    dialect: Dialect,
+    text: String,
+    usage: Option<Usage>,
+    ending: Option<Ending>,
+    model: String,
+    is_done: bool,
+}
+
+impl Reading {
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self { dialect, text: String::new(), usage: None, ending: None, model: String::new(), is_done: false }
+    }
+
+    /// Reads a body that came all at once.
+    pub(crate) fn whole(mut self, body: &[u8]) -> Result<Answer, Failure> {
+        let json: Value = serde_json::from_slice(body).map_err(|error| not_json(body, &error))?;
+        let is_read = match self.dialect {
+            Dialect::Anthropic => anthropic::whole(&mut self, &json),
+            Dialect::Responses => responses::whole(&mut self, &json),
+            _ => chat::whole(&mut self, &json),
+        };
+        is_read.ok_or_else(|| Failure::new(Kind::Garbage, "the reply holds no message"))?;
+        Ok(self.answer())
+    }
+
+    /// Reads an event. What it does not know it passes over.
+    pub(crate) fn event(&mut self, event: &Event) -> Result<(), Failure> {
+        if event.data.trim() == "[DONE]" {
+            self.is_done = true;
+            return Ok(());
+        }
+        if let Some(failure) = Failure::of_event(&event.data) {
+            return Err(failure);
+        }
+        let json: Value =
+            serde_json::from_str(&event.data).map_err(|error| not_json(event.data.as_bytes(), &error))?;
+        match self.dialect {
+            Dialect::Anthropic => anthropic::event(self, &json),
+            Dialect::Responses => responses::event(self, &json),
+            _ => chat::event(self, &json),
+        }
+        Ok(())
+    }
+
+    /// Whether nothing more is to come.
+    pub(crate) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// The answer, if the stream was whole when it ended.
+    pub(crate) fn end(self) -> Result<Answer, Failure> {
+        if self.is_done || self.ending.is_some() {
+            return Ok(self.answer());
+        }
+        Err(Failure::new(Kind::Cut, &format!("the stream ended after {} bytes of text", self.text.len())))
+    }
+
+    fn answer(self) -> Answer {
+        Answer {
+            text: without_thoughts(&self.text).to_owned(),
+            usage: self.usage,
+            ending: self.ending.unwrap_or(Ending::Whole),
+            model: self.model,
+        }
+    }
+
+    fn named(&mut self, model: &Value) {
+        if let Some(model) = model.as_str() {
+            model.clone_into(&mut self.model);
+        }
+    }
+}
+
+fn not_json(body: &[u8], error: &serde_json::Error) -> Failure {
+    const SHOWN: usize = 4_096;
+    let start = String::from_utf8_lossy(body.get(..SHOWN).unwrap_or(body));
+    Failure::new(Kind::Garbage, &format!("no JSON ({error}): {start}"))
+}
+
+fn count(usage: &Value, key: &str) -> Option<Tokens> {
+    usage.get(key).and_then(Value::as_u64).map(Tokens)
+}
+
+/// What OpenAI's dialects bill: what the cache served is part of the input.
+fn billed(usage: &Value, input: &str, output: &str, details: &str) -> Option<Usage> {
+    let all = count(usage, input)?;
+    let part = |key: &str| usage.get(details).and_then(|details| count(details, key)).unwrap_or_default();
+    let (cache_read, cache_write) = (part("cached_tokens"), part("cache_write_tokens"));
+    let input = all.saturating_sub(cache_read).saturating_sub(cache_write);
+    Some(Usage { input, cache_read, cache_write, output: count(usage, output).unwrap_or_default() })
+}
+
+// Servers of one's own put what a model thought before what it says.
+fn without_thoughts(text: &str) -> &str {
+    let Some(thought) = text.trim_start().strip_prefix("<think>") else { return text };
+    thought.split_once("</think>").map_or("", |(_, said)| said.trim_start())
+}

@@ -1,0 +1,121 @@
+//! The circuit breaker against a plain model of it, under any sequence of events.
+
+use std::time::Duration;
+
+use epitome_llm::{Breaker, Failure, Kind, Patience};
+use proptest::prelude::*;
+
+fn breaker() -> Breaker {
+    Breaker::new(Patience::default())
+}
+
+fn failure() -> Failure {
+    Failure::new(Kind::Server, "no")
+}
+
+const REST: Duration = Duration::from_secs(15);
+
+fn opened() -> Breaker {
+    let breaker = breaker();
+    for _ in 0..5 {
+        breaker.enter(Duration::ZERO).unwrap().failed(&failure(), Duration::ZERO);
+    }
+    breaker
+}
+
+#[test]
+fn it_opens_after_failures_in_a_row_only() {
+    let breaker = breaker();
+    for _ in 0..3 {
+        for _ in 0..4 {
+            breaker.enter(Duration::ZERO).unwrap().failed(&failure(), Duration::ZERO);
+        }
+        breaker.enter(Duration::ZERO).unwrap().succeeded();
+    }
+    assert!(breaker.is_closed());
+    assert_eq!(opened().enter(Duration::ZERO).unwrap_err(), REST);
+}
+
+#[test]
+fn failures_of_the_request_speak_for_the_upstream() {
+    let breaker = breaker();
+    for kind in [Kind::Overflow { limit: None, requested: None }, Kind::TooLarge, Kind::Refused] {
+        for _ in 0..10 {
+            breaker.enter(Duration::ZERO).unwrap().failed(&Failure::new(kind, "no"), Duration::ZERO);
+        }
+    }
+    assert!(breaker.is_closed());
+}
+
+#[test]
+fn one_probe_at_a_time() {
+    let breaker = opened();
+    let probe = breaker.enter(REST).unwrap();
+    assert_eq!(breaker.enter(REST).unwrap_err(), Duration::ZERO);
+    probe.succeeded();
+    assert!(breaker.is_closed());
+}
+
+#[test]
+fn a_probe_that_is_given_up_makes_way_for_the_next() {
+    let breaker = opened();
+    drop(breaker.enter(REST).unwrap());
+    assert!(!breaker.is_closed());
+    breaker.enter(REST).unwrap().succeeded();
+    assert!(breaker.is_closed());
+}
+
+#[test]
+fn the_rest_doubles_up_to_its_bound() {
+    let breaker = opened();
+    let (mut now, mut rest) = (Duration::ZERO, REST);
+    for _ in 0..10 {
+        assert_eq!(breaker.enter(now).unwrap_err(), rest);
+        now += rest;
+        breaker.enter(now).unwrap().failed(&failure(), now);
+        rest = (rest * 2).min(Duration::from_secs(300));
+    }
+}
+
+#[test]
+fn calls_from_before_tell_nothing_about_now() {
+    let breaker = breaker();
+    let (early, late) = (breaker.enter(Duration::ZERO).unwrap(), breaker.enter(Duration::ZERO).unwrap());
+    for _ in 0..5 {
+        breaker.enter(Duration::ZERO).unwrap().failed(&failure(), Duration::ZERO);
+    }
+    early.succeeded();
+    assert!(!breaker.is_closed());
+    let probe = breaker.enter(REST).unwrap();
+    late.failed(&failure(), REST);
+    probe.succeeded();
+    assert!(breaker.is_closed());
+}
+
+proptest! {
+    // Whatever happens, at most one probe is under way, and an upstream that answers again is trusted again.
+    #[test]
+    fn it_always_recovers(steps in prop::collection::vec((0u8..5, 0u64..40), 0..60)) {
+        let breaker = breaker();
+        let mut now = Duration::ZERO;
+        let mut held = Vec::new();
+        for (step, seconds) in steps {
+            now += Duration::from_secs(seconds);
+            match step {
+                0 | 1 => held.extend(breaker.enter(now).ok()),
+                2 => if let Some(permit) = held.pop() { permit.failed(&failure(), now) },
+                3 => if let Some(permit) = held.pop() { permit.succeeded() },
+                _ => drop(held.pop()),
+            }
+        }
+        drop(held);
+        now += Duration::from_secs(600);
+        let first = breaker.enter(now);
+        prop_assert!(first.is_ok());
+        if !breaker.is_closed() {
+            prop_assert!(breaker.enter(now).is_err(), "a second probe");
+        }
+        first.unwrap().succeeded();
+        prop_assert!(breaker.is_closed());
+    }
+}
