@@ -23,7 +23,8 @@ use crate::secret::Secret;
 pub struct Limits {
     /// To connect.
     pub connect: Duration,
-    /// From the request to the first byte of the reply. It covers the reading of the prompt.
+    /// From the request to the first byte of the reply. It covers the reading of the prompt, and of a reply that comes at once
+    /// the writing, too.
     pub first: Duration,
     /// From one byte of a streamed answer to the next.
     pub idle: Duration,

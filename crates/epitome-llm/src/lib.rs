@@ -35,6 +35,7 @@ mod models;
 mod receive;
 mod request;
 mod secret;
+mod window;
 
 pub use backoff::{Backoff, Chance};
 pub use breaker::{Breaker, Patience, Permit};
@@ -45,3 +46,4 @@ pub use endpoint::{Endpoint, EndpointError};
 pub use failure::{Advice, Failure, Kind, window_of_truncation};
 pub use models::{Answered, Models, NoAnswer, Tried};
 pub use secret::Secret;
+pub use window::Window;

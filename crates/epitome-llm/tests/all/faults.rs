@@ -1,9 +1,12 @@
 //! What servers and networks do to calls, and what becomes of the calls.
 
+use std::io::Write;
 use std::time::Duration;
 
 use epitome_core::Tokens;
 use epitome_llm::{Delivery, Failure, Kind, Limits};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::json;
 
 use crate::support::{APIS, at, call, client, impatient};
@@ -95,6 +98,30 @@ async fn what_breaks_is_told_apart() {
             let failed = failure(api, act.clone()).await;
             assert_eq!(failed.kind, kind, "{api} {act:?}: {failed}");
         }
+    }
+}
+
+// A few bytes can unpack to very many; what counts is what they unpack to.
+#[tokio::test]
+async fn packed_replies_are_unpacked_as_far_as_they_may() {
+    let packed = |text: &str| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    };
+    let body =
+        json!({"choices": [{"message": {"content": "unpacked"}, "finish_reason": "stop"}]}).to_string();
+    let upstream = Upstream::new(vec![Act::Packed(packed(&body))]);
+    assert_eq!(client(&upstream, "openai").ask(&call()).await.unwrap().text, "unpacked");
+    let bomb = packed(&" ".repeat(50_000_000));
+    assert!(bomb.len() < 100_000);
+    let failed = failure("openai", Act::Packed(bomb)).await;
+    assert_eq!(failed.kind, Kind::Garbage, "{failed}");
+    assert!(failed.message.contains("more than 200000 bytes"), "{failed}");
+    let whole = packed(&body);
+    for broken in [whole[..whole.len() / 2].to_vec(), b"this was never packed".to_vec()] {
+        let failed = failure("openai", Act::Packed(broken)).await;
+        assert!(matches!(failed.kind, Kind::Garbage | Kind::Cut), "{failed:?}");
     }
 }
 

@@ -15,3 +15,4 @@ mod overflows;
 mod schedules;
 mod support;
 mod upstream;
+mod windows;

@@ -12,6 +12,8 @@ use super::{Act, Request, Shared};
 /// Streams are cut into pieces of this many bytes, wherever that falls.
 const PIECE: usize = 77;
 
+const JSON: &str = "application/json";
+
 pub(super) async fn handle(stream: TcpStream, shared: Arc<Shared>) {
     let mut stream = BufReader::new(stream);
     let Ok(request) = read(&mut stream).await else { return };
@@ -56,7 +58,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Request> {
 // An error means that the client has gone before it had everything.
 async fn perform(stream: &mut BufReader<TcpStream>, request: &Request, act: Act) -> io::Result<()> {
     let Some(api) = Api::of(&request.path) else {
-        return whole(stream, 404, &[], "application/json", r#"{"error":{"message":"no such path"}}"#).await;
+        return whole(stream, 404, JSON, &[], br#"{"error":{"message":"no such path"}}"#).await;
     };
     let is_streamed = request.body["stream"] == true;
     let begin = |reply| speech::events(api, reply, request.text.len());
@@ -69,12 +71,13 @@ async fn perform(stream: &mut BufReader<TcpStream>, request: &Request, act: Act)
         }
         Act::Say(reply) => {
             let body = speech::whole(api, &reply, request.text.len());
-            whole(stream, 200, &[], "application/json", &body).await
+            whole(stream, 200, JSON, &[], body.as_bytes()).await
         }
-        Act::Refuse(status, headers, body) => {
-            whole(stream, status, &headers, "application/json", &body).await
+        Act::Refuse(status, headers, body) => whole(stream, status, JSON, &headers, body.as_bytes()).await,
+        Act::Body(kind, body) => whole(stream, 200, kind, &[], body.as_bytes()).await,
+        Act::Packed(body) => {
+            whole(stream, 200, JSON, &[("content-encoding", "gzip".to_owned())], &body).await
         }
-        Act::Body(kind, body) => whole(stream, 200, &[], kind, &body).await,
         Act::Fail(reply, data) => {
             head(stream).await?;
             pieces(stream, &speech::beginning(&begin(&reply))).await?;
@@ -129,9 +132,9 @@ async fn pieces(stream: &mut BufReader<TcpStream>, text: &str) -> io::Result<()>
 async fn whole(
     stream: &mut BufReader<TcpStream>,
     status: u16,
-    headers: &[(&'static str, String)],
     kind: &str,
-    body: &str,
+    headers: &[(&'static str, String)],
+    body: &[u8],
 ) -> io::Result<()> {
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let head = format!(
@@ -139,6 +142,6 @@ async fn whole(
         body.len()
     );
     stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
+    stream.write_all(body).await?;
     stream.flush().await
 }

@@ -27,6 +27,8 @@ pub(crate) enum Act {
     Refuse(u16, Vec<(&'static str, String)>, String),
     /// A body with status 200 and this content type, whatever was asked for.
     Body(&'static str, String),
+    /// A body with status 200 that was packed with gzip, or says so.
+    Packed(Vec<u8>),
     /// The beginning of a streamed reply, then an event with this data.
     Fail(Reply, String),
     /// The beginning of a streamed reply, then the end of the connection.
