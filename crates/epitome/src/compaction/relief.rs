@@ -1,6 +1,6 @@
 //! Relief: what is done about a full context before it is handed out.
 
-use epitome_core::compact::StrategyName;
+use epitome_core::compact::{Fallback, StrategyName};
 use epitome_core::pressure::Level;
 use epitome_core::prune::PruneMode;
 use epitome_core::{Tokens, events};
@@ -50,12 +50,15 @@ impl Session {
         let situation = self.look(|warm| self.situation(warm, most)).await?;
         match situation.need {
             Need::Nothing => {}
-            Need::Step => self.step(most).await?,
+            Need::Step => self.step(most, any).await?,
             Need::Soon => {
-                self.step(most).await?;
+                self.step(most, any).await?;
                 self.prepare_soon(situation.tokens);
             }
-            Need::Now => self.relieve(most).await?,
+            Need::Now => {
+                self.relieve(most).await?;
+                self.step(most, is_plain).await?;
+            }
         }
         self.look(|warm| self.context_of(warm, most)).await
     }
@@ -110,16 +113,18 @@ impl Session {
             return Vec::new();
         }
         let crowded = warm.shown.len() > settings.max_conversation_messages;
-        let own_rules = match settings.compact.strategy {
-            _ if !settings.compact.compaction_enabled => crowded,
-            StrategyName::None | StrategyName::Narrative => crowded,
-            StrategyName::Tiered => warm.tokens > warm.decided,
+        let compact = &settings.compact;
+        let own = match compact.strategy {
+            _ if !compact.compaction_enabled => crowded.then(trimming),
+            StrategyName::None => crowded.then(trimming),
+            StrategyName::Narrative if compact.fallback == Fallback::Seed => crowded.then(trimming),
+            StrategyName::Narrative => crowded.then(Compact::if_due),
+            StrategyName::Tiered => (warm.tokens > warm.decided).then(Compact::if_due),
             // Pruning is all that these do before they are due.
             StrategyName::Auto | StrategyName::Prune | StrategyName::Rolling | StrategyName::Checkpoint => {
-                false
+                None
             }
         };
-        let own = own_rules.then(Compact::if_due);
         own.into_iter().chain(self.might_prune(warm).then(|| self.pruning())).collect()
     }
 
@@ -142,11 +147,11 @@ impl Session {
         }
     }
 
-    // Lets strategies act by their own rules, unless somebody is at work already.
-    async fn step(&self, most: Option<Tokens>) -> Result<()> {
+    // Takes these steps, unless somebody is at work already.
+    async fn step(&self, most: Option<Tokens>, which: fn(&Compact) -> bool) -> Result<()> {
         let Ok(_turnstile) = self.slot.turnstile.try_lock() else { return Ok(()) };
         let outside = self.slot.outside();
-        for ask in self.look(|warm| self.steps(warm)).await? {
+        for ask in self.look(|warm| self.steps(warm)).await?.into_iter().filter(which) {
             let ask = Compact { budget: most.map(|most| most - outside), ..ask };
             let case = Case::new(&self.engine, self.picture(Depth::Shown).await?, &ask);
             if case.preview().await?.plan.is_some() {
@@ -203,4 +208,18 @@ impl Session {
             Committed::Stale => Ok(false),
         }
     }
+}
+
+fn any(_: &Compact) -> bool {
+    true
+}
+
+// What names its strategy costs little and summarises nothing: it is done also where a compaction cannot be had.
+fn is_plain(ask: &Compact) -> bool {
+    ask.strategy.is_some()
+}
+
+// The oldest messages go by their number.
+fn trimming() -> Compact {
+    Compact::if_due().by(StrategyName::None)
 }

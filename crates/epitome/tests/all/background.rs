@@ -2,14 +2,18 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use epitome::{Compact, Engine, Session};
+use epitome::{Compact, Engine, Run, Session, Undo};
 use epitome_core::Tokens;
 use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
 use epitome_core::pressure::Level;
 
 use crate::support::{Place, assert_sendable, exchange, on_both};
 
-on_both!(nobody_waits_for_a_summary_below_the_hard_threshold, what_was_prepared_for_another_base_is_dropped);
+on_both!(
+    nobody_waits_for_a_summary_below_the_hard_threshold,
+    what_was_prepared_for_another_base_is_dropped,
+    what_was_prepared_before_an_undo_is_dropped,
+);
 
 /// Counts who asks for a summary, and writes none while it is closed.
 #[derive(Clone, Default)]
@@ -25,6 +29,10 @@ impl Gate {
     fn open(&self) {
         self.0.0.lock().unwrap().open = true;
         self.0.1.notify_all();
+    }
+
+    fn close(&self) {
+        self.0.0.lock().unwrap().open = false;
     }
 
     fn asked(&self) -> usize {
@@ -57,8 +65,8 @@ async fn talk_until(session: &Session, level: Level, mut number: usize) -> usize
     number
 }
 
-async fn asked_once(gate: &Gate) {
-    while gate.asked() == 0 {
+async fn asked_after(gate: &Gate, before: usize) {
+    while gate.asked() == before {
         tokio::task::yield_now().await;
     }
 }
@@ -67,7 +75,7 @@ async fn nobody_waits_for_a_summary_below_the_hard_threshold(place: Place) {
     let (engine, session, gate) = gated(&place).await;
     let number = talk_until(&session, Level::Soft, 0).await;
     assert_sendable(&session.context().await.unwrap(), 32_000);
-    asked_once(&gate).await;
+    asked_after(&gate, 0).await;
     let covered = session.info().await.unwrap().messages;
     exchange(&session, number, 100).await;
     let context = session.context().await.unwrap();
@@ -91,7 +99,7 @@ async fn what_was_prepared_for_another_base_is_dropped(place: Place) {
     let (engine, session, gate) = gated(&place).await;
     let number = talk_until(&session, Level::Soft, 0).await;
     session.context().await.unwrap();
-    asked_once(&gate).await;
+    asked_after(&gate, 0).await;
     gate.open();
     // This one waits until the other is ready, and takes its base away.
     let outcome = session.compact(Compact::now().within(Tokens(4_000))).await.unwrap();
@@ -103,5 +111,29 @@ async fn what_was_prepared_for_another_base_is_dropped(place: Place) {
     assert_sendable(&context, 32_000);
     assert!(gate.asked() > asked, "what is no longer there was not used: another one was written");
     assert_eq!(session.info().await.unwrap().compactions, 2);
+    engine.close().await;
+}
+
+async fn what_was_prepared_before_an_undo_is_dropped(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    gate.open();
+    let number = talk_until(&session, Level::Warn, 0).await;
+    assert!(session.compact(Compact::now().within(Tokens(4_000))).await.unwrap().is_done());
+    let number = talk_until(&session, Level::Soft, number).await;
+    let asked = gate.asked();
+    gate.close();
+    session.context().await.unwrap();
+    asked_after(&gate, asked).await;
+    gate.open();
+    // This one waits until the other is ready, and shows again what that took for hidden.
+    let undone = session.undo(Undo::Last, Run::Real).await.unwrap();
+    assert!(undone.is_done());
+    let asked = gate.asked();
+    talk_until(&session, Level::Hard, number).await;
+    let context = session.context().await.unwrap();
+    assert_sendable(&context, 32_000);
+    assert!(context.pressure.level < Level::Hard);
+    assert!(gate.asked() > asked, "what is no longer there was not used: another one was written");
+    assert_eq!(session.info().await.unwrap().compactions, 3);
     engine.close().await;
 }

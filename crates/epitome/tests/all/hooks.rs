@@ -87,7 +87,7 @@ impl Hook for Broken {
 
 async fn hooks_that_fail_hold_nothing_up(place: Place) {
     let listener = Listener::default();
-    let builder = place.builder().hook_timeout(Duration::from_millis(500));
+    let builder = place.builder().hook_timeout(Duration::from_secs(4));
     let builder =
         builder.hook("one", Broken("fails")).hook("two", Broken("panics")).hook("three", Broken("hangs"));
     let engine = builder.hook("four", listener.clone()).build().await.unwrap();

@@ -7,15 +7,18 @@ mod background;
 mod billing;
 mod contention;
 mod endurance;
+mod friday;
 mod hooks;
 mod knowledge;
 mod log;
+mod micro_agent;
 mod nexus;
 mod nous_draft;
 mod nous_v4;
 mod seeds;
 mod sessions;
 mod support;
+mod throttle;
 mod worker;
 
 /// The agent of the examples.

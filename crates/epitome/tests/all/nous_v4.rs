@@ -132,6 +132,7 @@ async fn test_iterative_update_prompt(place: Place) {
     let scribe = Scribe::new(&checkpoint("the first"));
     let (engine, session) = full(&place, &scribe).await;
     session.context().await.unwrap();
+    let first = session.compaction().await.unwrap().unwrap().0.id;
     scribe.write(&checkpoint("the second"));
     chat(&session, 30, TOKENS).await;
     session.context().await.unwrap();
@@ -140,6 +141,8 @@ async fn test_iterative_update_prompt(place: Place) {
     assert_eq!(scribe.asked()[1..], [update], "the existing summary and the new conversation");
     let state = engine.ledger().conversation_state(engine.tenant(), session.id()).await.unwrap();
     assert_eq!((state.summary, state.compaction_count), (Some(checkpoint("the second")), 2));
+    let (_, earlier) = engine.ledger().compaction(engine.tenant(), first).await.unwrap();
+    assert_eq!(earlier.compaction.summary(), Some(checkpoint("the first")), "earlier versions are kept");
 }
 
 async fn the_conversation_survives_a_restart(place: Place) {
@@ -177,14 +180,10 @@ async fn test_summarization_failure_fallback(place: Place) {
     assert_eq!(state.summary, None);
     assert_eq!(session.messages(0..99).await.unwrap().len(), MESSAGES, "nothing is lost");
 
+    let builder = of_seed(&place, literal(Preset::Nous)).summarizer(Scribe::new("too short"));
+    let engine = builder.build().await.unwrap();
     let other = engine.session("garbage").await.unwrap();
     chat(&other, MESSAGES, TOKENS).await;
-    let scribe = Scribe::new("too short");
-    let (_engine, other) = {
-        let engine = of_seed(&place, literal(Preset::Nous)).summarizer(scribe.clone()).build().await.unwrap();
-        let session = engine.resume(other.id()).await.unwrap();
-        (engine, session)
-    };
     other.context().await.unwrap();
     assert_eq!(shape(&other).await, "O0..34 V34..40", "a summary that fails validation is none");
 }
