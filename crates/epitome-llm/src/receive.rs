@@ -63,7 +63,14 @@ impl Receiving {
         let mut reading = Reading::new(dialect);
         let mut events = Events::default();
         let mut size = 0;
-        while let Some(bytes) = self.next(&mut response).await? {
+        loop {
+            let bytes = match self.next(&mut response).await {
+                Ok(Some(bytes)) => bytes,
+                Ok(None) => break,
+                // What breaks after the model has said that it is done takes nothing from the answer.
+                Err(_) if reading.is_ended() => return reading.end(),
+                Err(failure) => return Err(failure),
+            };
             size += bytes.len();
             if size > self.limits.bytes {
                 return Err(too_long(self.limits.bytes));

@@ -1,9 +1,10 @@
 //! Answers of Chat Completions.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Reading, billed};
 use crate::call::Ending;
+use crate::failure::{Failure, Kind};
 
 pub(super) fn whole(reading: &mut Reading, reply: &Value) -> Option<()> {
     let choice = reply["choices"].as_array()?.first()?;
@@ -16,6 +17,21 @@ pub(super) fn event(reading: &mut Reading, chunk: &Value) {
     let choice = &chunk["choices"][0];
     said(reading, &choice["delta"]);
     beside(reading, chunk, choice);
+}
+
+/// The failure in the midst of a reply that looks like any other: gateways report it in the choice.
+pub(super) fn failure(reply: &Value) -> Option<Failure> {
+    let choice = &reply["choices"][0];
+    let told = || Failure::of_event(&json!({"error": choice["error"]}).to_string());
+    match choice["finish_reason"].as_str() {
+        Some("error") => {
+            Some(told().unwrap_or_else(|| Failure::new(Kind::Server, "the model stopped with an error")))
+        }
+        Some("insufficient_system_resource") => {
+            Some(Failure::new(Kind::Overloaded, "the model was interrupted"))
+        }
+        _ => None,
+    }
 }
 
 // The text is a string, or parts with a string each.

@@ -31,6 +31,7 @@ impl Reading {
     /// Reads a body that came all at once.
     pub(crate) fn whole(mut self, body: &[u8]) -> Result<Answer, Failure> {
         let json: Value = serde_json::from_slice(body).map_err(|error| not_json(body, &error))?;
+        self.check(&json)?;
         let is_read = match self.dialect {
             Dialect::Anthropic => anthropic::whole(&mut self, &json),
             Dialect::Responses => responses::whole(&mut self, &json),
@@ -51,6 +52,7 @@ impl Reading {
         }
         let json: Value =
             serde_json::from_str(&event.data).map_err(|error| not_json(event.data.as_bytes(), &error))?;
+        self.check(&json)?;
         match self.dialect {
             Dialect::Anthropic => anthropic::event(self, &json),
             Dialect::Responses => responses::event(self, &json),
@@ -64,12 +66,22 @@ impl Reading {
         self.is_done
     }
 
+    /// Whether the model has said why it stopped.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_done || self.ending.is_some()
+    }
+
     /// The answer, if the stream was whole when it ended.
     pub(crate) fn end(self) -> Result<Answer, Failure> {
-        if self.is_done || self.ending.is_some() {
+        if self.is_ended() {
             return Ok(self.answer());
         }
         Err(Failure::new(Kind::Cut, &format!("the stream ended after {} bytes of text", self.text.len())))
+    }
+
+    fn check(&self, json: &Value) -> Result<(), Failure> {
+        let failure = if self.dialect == Dialect::Chat { chat::failure(json) } else { None };
+        failure.map_or(Ok(()), Err)
     }
 
     fn answer(self) -> Answer {

@@ -44,9 +44,9 @@ fn beside(reading: &mut Reading, response: &Value) {
     let ending = match (response["status"].as_str(), response["incomplete_details"]["reason"].as_str()) {
         (Some("incomplete"), Some("max_output_tokens")) => Ending::MaxOutput,
         (Some("incomplete"), Some("content_filter")) => Ending::Declined,
-        (Some("incomplete"), _) => Ending::Unfinished,
         (Some("completed"), _) => Ending::Whole,
-        _ => return,
+        (Some(_), _) => Ending::Unfinished,
+        (None, _) => return,
     };
     reading.ending.get_or_insert(ending);
 }

@@ -152,6 +152,45 @@ async fn nobody_there_is_told() {
     assert!(failed.is_retryable());
 }
 
+// The handshake fails, but it takes place: the provider of TLS and the roots of trust are there.
+#[tokio::test]
+async fn a_server_that_cannot_do_tls_is_not_reachable_by_it() {
+    let upstream = Upstream::new(vec![Act::say("never")]);
+    let url = upstream.url().replace("http:", "https:");
+    let failed = at(&url, "anthropic", Limits::default()).ask(&call()).await.unwrap_err();
+    assert_eq!(failed.kind, Kind::Unreachable, "{failed}");
+    assert_eq!(upstream.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn what_breaks_after_the_last_word_does_no_harm() {
+    let reply = Reply::new("all of it");
+    for api in ["anthropic", "openai"] {
+        let upstream = Upstream::new(vec![Act::Unended(reply.clone())]);
+        assert_eq!(client(&upstream, api).ask(&call()).await.unwrap().text, reply.text, "{api}");
+    }
+    // Responses says nothing about its end before its last event.
+    assert_eq!(failure("responses", Act::Unended(reply)).await.kind, Kind::Cut);
+}
+
+#[tokio::test]
+async fn errors_in_a_choice_are_errors() {
+    let choice = json!({"finish_reason": "error", "message": {"content": "so far"}, "delta": {"content": "so far"}, "error": {"code": 502, "message": "went away"}});
+    let silent =
+        json!({"finish_reason": "error", "message": {"content": "so far"}, "delta": {"content": "so far"}});
+    let short =
+        json!({"finish_reason": "insufficient_system_resource", "message": {"content": ""}, "delta": {}});
+    for (choice, kind) in [(choice, Kind::Server), (silent, Kind::Server), (short, Kind::Overloaded)] {
+        let body = json!({"choices": [choice]}).to_string();
+        for act in [
+            Act::Body("application/json", body.clone()),
+            Act::Body("text/event-stream", format!("data: {body}\n\ndata: [DONE]\n\n")),
+        ] {
+            assert_eq!(failure("openai", act).await.kind, kind, "{body}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_call_that_is_given_up_closes_its_connection() {
     for act in [Act::Silence, Act::Stall(Reply::new("one two three four five six"))] {

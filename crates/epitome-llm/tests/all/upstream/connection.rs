@@ -88,6 +88,12 @@ async fn perform(stream: &mut BufReader<TcpStream>, request: &Request, act: Act)
             head(stream).await?;
             pieces(stream, &speech::beginning(&begin(&reply))).await
         }
+        Act::Unended(reply) => {
+            let mut events = begin(&reply);
+            events.pop();
+            head(stream).await?;
+            pieces(stream, &events.concat()).await
+        }
         Act::Stall(reply) => {
             head(stream).await?;
             pieces(stream, &speech::beginning(&begin(&reply))).await?;

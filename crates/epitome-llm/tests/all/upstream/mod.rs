@@ -33,6 +33,8 @@ pub(crate) enum Act {
     Fail(Reply, String),
     /// The beginning of a streamed reply, then the end of the connection.
     Cut(Reply),
+    /// All events of a streamed reply but the last, then the end of the connection.
+    Unended(Reply),
     /// The beginning of a streamed reply, then nothing until the client goes.
     Stall(Reply),
     /// Nothing until the client goes.
