@@ -2,7 +2,7 @@
 //!
 //! It runs on a thread of its own, so that tests with and without a runtime can use it; other crates take it in by its path.
 
-#![allow(dead_code, reason = "not every crate that shares it needs all of it")]
+#![allow(dead_code, unused_imports, reason = "not every crate that shares it needs all of it")]
 
 mod connection;
 mod speech;
