@@ -48,7 +48,25 @@ pub fn canonical_digest(message: &Message) -> ContentHash {
 /// The dialect is told by the message itself, so that the same bytes have the same digest wherever they are found. What is no
 /// message of any dialect is its own canonical form.
 pub fn digest_of_json(json: &str) -> ContentHash {
-    let dialect = Dialect::of_message(json).unwrap_or(Dialect::Chat);
+    digest_in(Dialect::of_message(json).unwrap_or(Dialect::Chat), json)
+}
+
+/// The same of a message that was read already, which is read again only where it tells another dialect than it was read in.
+pub fn digest_of_decoded(json: &str, dialect: Dialect, message: &Message) -> ContentHash {
+    match Dialect::of_message(json) {
+        Some(told) if told == dialect => canonical_digest(message),
+        None if is_plain(message) => canonical_digest(message),
+        told => digest_in(told.unwrap_or(Dialect::Chat), json),
+    }
+}
+
+// A role and a text are the same in every dialect.
+fn is_plain(message: &Message) -> bool {
+    let is_text = matches!(&*message.blocks, [Block::Text(text)] if text.extra.is_empty());
+    is_text && message.extra.is_empty()
+}
+
+fn digest_in(dialect: Dialect, json: &str) -> ContentHash {
     match decode_message(dialect, json) {
         Ok((message, _)) => canonical_digest(&message),
         Err(_) => ContentHash::of(json.as_bytes()),

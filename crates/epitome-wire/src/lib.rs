@@ -38,7 +38,7 @@ pub mod sse;
 mod system;
 
 pub use body::{Body, Piece};
-pub use canonical::{canonical_digest, digest_of_json};
+pub use canonical::{canonical_digest, digest_of_decoded, digest_of_json};
 pub use dialect::Dialect;
 pub use edit::{Edit, Edits, from_core, splice_edits};
 pub use error::WireError;

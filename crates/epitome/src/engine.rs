@@ -15,6 +15,7 @@ use epitome_wire::Dialect;
 
 use crate::billing::Billing;
 use crate::builder::Builder;
+use crate::errands::Errands;
 use crate::error::Result;
 use crate::hooks::Hooks;
 use crate::knowledge::{Extractor, Offline};
@@ -49,6 +50,7 @@ pub(crate) struct Inner {
     pub(crate) holder: String,
     pub(crate) lease: Duration,
     pub(crate) warmth: Warmth,
+    pub(crate) errands: Errands,
     slots: Mutex<HashMap<SessionId, Weak<Slot>>>,
 }
 
@@ -139,8 +141,13 @@ impl Engine {
             slots.values().filter_map(Weak::upgrade).collect()
         };
         for slot in slots {
-            slot.preparation.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+            let cancelled = slot.preparation.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+            if let Some(task) = cancelled {
+                // It was told to end, and whether it did so before its end makes no difference.
+                let _ = task.await;
+            }
         }
+        self.0.errands.finish().await;
         self.0.billing.finish(&self.0).await;
         self.0.ledger.close().await;
     }
@@ -203,6 +210,7 @@ impl Inner {
             holder: uuid::Uuid::now_v7().to_string(),
             lease: Duration::from_secs(60),
             warmth: Warmth::default(),
+            errands: Errands::default(),
             slots: Mutex::default(),
             ledger,
             tenant,

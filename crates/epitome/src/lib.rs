@@ -70,6 +70,7 @@ mod billing;
 mod builder;
 mod compaction;
 mod engine;
+mod errands;
 mod error;
 mod events;
 mod hooks;

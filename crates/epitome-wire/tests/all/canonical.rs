@@ -1,6 +1,6 @@
 //! The canonical form: what is the same message has one form, what is another has another.
 
-use epitome_wire::digest_of_json;
+use epitome_wire::{Dialect, decode_message, digest_of_decoded, digest_of_json};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -91,6 +91,17 @@ proptest! {
         let other = rewritten(&message, &mut choices.into_iter(), true);
         let written = if pretty { serde_json::to_string_pretty(&other) } else { serde_json::to_string(&other) };
         prop_assert_eq!(digest_of_json(&written.unwrap()), digest_of_json(&message.to_string()), "{}", other);
+    }
+
+    #[test]
+    fn a_message_that_was_read_has_the_digest_of_its_text(
+        message in message(), choices in vec(any::<u8>(), 0..24), dialect in 0..Dialect::ALL.len(),
+    ) {
+        let json = rewritten(&message, &mut choices.into_iter(), true).to_string();
+        let dialect = Dialect::ALL[dialect];
+        if let Ok((read, _)) = decode_message(dialect, &json) {
+            prop_assert_eq!(digest_of_decoded(&json, dialect, &read), digest_of_json(&json), "{}", json);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Anthropic's Messages API over HTTP/1.1, streamed. An agent would use the HTTP client it has; this one shows that little is needed.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use epitome_core::{Tokens, Usage};
@@ -14,6 +15,8 @@ pub(crate) struct Claude {
     pub(crate) base: String,
     pub(crate) key: String,
     pub(crate) model: String,
+    /// Takes the words of the model as they come.
+    pub(crate) show: Box<dyn Fn(&str)>,
 }
 
 /// What the model said.
@@ -40,14 +43,20 @@ pub(crate) enum Refused {
 type Stream = Box<dyn AsyncBufRead + Unpin>;
 
 impl Claude {
+    /// A model of the provider, or of another place that `ANTHROPIC_BASE_URL` names. Its words are printed.
+    pub(crate) fn from_env(model: &str) -> Self {
+        let base =
+            std::env::var("ANTHROPIC_BASE_URL").unwrap_or_else(|_| "https://api.anthropic.com".to_owned());
+        let key = std::env::var("ANTHROPIC_API_KEY").unwrap_or_default();
+        let show = |text: &str| {
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        };
+        Self { base, key, model: model.to_owned(), show: Box::new(show) }
+    }
+
     /// Asks the model, and shows its words as they come.
-    pub(crate) async fn ask(
-        &self,
-        system: &str,
-        tools: &Value,
-        messages: &str,
-        show: &mut dyn FnMut(&str),
-    ) -> Result<Answer, Refused> {
+    pub(crate) async fn ask(&self, system: &str, tools: &Value, messages: &str) -> Result<Answer, Refused> {
         let rest = json!({
             "model": self.model, "max_tokens": 4096, "stream": true, "system": system, "tools": tools,
         });
@@ -74,7 +83,7 @@ impl Claude {
             }
             return Err(if said.contains("too long") { Refused::TooLong } else { Refused::Otherwise(said) });
         }
-        answer(&mut events, show).await
+        answer(&mut events, &self.show).await
     }
 
     async fn post(&self, body: &str) -> Result<Stream, Refused> {
@@ -146,7 +155,7 @@ impl Events {
 }
 
 // Puts the message together from the events of the stream.
-async fn answer(events: &mut Events, show: &mut dyn FnMut(&str)) -> Result<Answer, Refused> {
+async fn answer(events: &mut Events, show: &dyn Fn(&str)) -> Result<Answer, Refused> {
     let mut blocks: Vec<Value> = Vec::new();
     let mut input = String::new();
     let mut usage = Usage::default();

@@ -26,8 +26,14 @@ impl Tools {
         Value::from(tools)
     }
 
-    /// The result of a `tool_use` block. What goes wrong is told to the model.
-    pub(crate) fn run(&self, call: &Value) -> Value {
+    /// The message that answers `tool_use` blocks.
+    pub(crate) fn results(&self, calls: &[Value]) -> String {
+        let results: Vec<Value> = calls.iter().map(|call| self.run(call)).collect();
+        json!({"role": "user", "content": results}).to_string()
+    }
+
+    // What goes wrong is told to the model.
+    fn run(&self, call: &Value) -> Value {
         let text = |key: &str| call["input"][key].as_str().unwrap_or_default().to_owned();
         let done = match call["name"].as_str() {
             Some("read") => fs::read_to_string(text("path")).map_err(|error| error.to_string()),

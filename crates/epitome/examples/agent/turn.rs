@@ -1,27 +1,17 @@
 //! One turn of an agent: call the model, run the tools it asks for, until it has nothing more to ask.
 
 use epitome::{Compact, Input, Reply, Session};
-use serde_json::json;
 
 use crate::claude::{Claude, Refused};
 use crate::tools::Tools;
 
-/// What can go wrong in an agent is of many kinds.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-
 const SYSTEM: &str = "You help with the files in this folder. Look before you answer.";
 
-/// Takes what the user says, and shows what the model says as it comes.
-pub(crate) async fn turn(
-    session: &Session,
-    claude: &Claude,
-    tools: &Tools,
-    said: &str,
-    show: &mut dyn FnMut(&str),
-) -> Result<()> {
+/// Takes what the user says; the model's words are shown as they come.
+pub(crate) async fn turn(session: &Session, claude: &Claude, tools: &Tools, said: &str) -> crate::Result<()> {
     if said == "/compact" {
         let report = session.compact(Compact::now()).await?.report;
-        show(&format!("{} → {} tokens", report.tokens_before, report.tokens_after));
+        (claude.show)(&format!("{} → {} tokens", report.tokens_before, report.tokens_after));
         return Ok(());
     }
     session.beside(SYSTEM, &tools.definitions().to_string());
@@ -30,7 +20,7 @@ pub(crate) async fn turn(
     loop {
         let context = session.context().await?;
         let system = context.system_with(SYSTEM);
-        let answer = match claude.ask(&system, &tools.definitions(), &context.to_json(), show).await {
+        let answer = match claude.ask(&system, &tools.definitions(), &context.to_json()).await {
             Err(Refused::TooLong) if refused < 3 => {
                 refused += 1;
                 session.compact(Compact::after_overflow(refused)).await?;
@@ -42,7 +32,6 @@ pub(crate) async fn turn(
         if answer.calls.is_empty() {
             return Ok(());
         }
-        let results: Vec<_> = answer.calls.iter().map(|call| tools.run(call)).collect();
-        session.append(Input::json(json!({"role": "user", "content": results}).to_string())).await?;
+        session.append(Input::json(tools.results(&answer.calls))).await?;
     }
 }

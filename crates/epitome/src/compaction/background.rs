@@ -3,9 +3,9 @@
 use std::sync::PoisonError;
 
 use epitome_core::Tokens;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
-use super::{Compact, Patience, Prepared, Preparing};
+use super::{Compact, Prepared, Preparing};
 use crate::session::{Session, Warm};
 
 /// How far it is.
@@ -15,7 +15,7 @@ pub(crate) enum Preparation {
     #[default]
     Idle,
     /// Somebody is at it.
-    Running(AbortHandle),
+    Running(JoinHandle<()>),
     /// It is ready.
     Ready(Box<Prepared>),
     /// It came to nothing when the context had so many tokens.
@@ -33,11 +33,11 @@ impl Preparation {
         }
     }
 
-    /// Ends it.
-    pub(crate) fn cancel(&mut self) {
-        if let Preparation::Running(task) = std::mem::take(self) {
-            task.abort();
-        }
+    /// Ends it. What is returned has ended once nothing of it goes on.
+    pub(crate) fn cancel(&mut self) -> Option<JoinHandle<()>> {
+        let Preparation::Running(task) = std::mem::take(self) else { return None };
+        task.abort();
+        Some(task)
     }
 }
 
@@ -64,11 +64,11 @@ impl Session {
                 None => Preparation::Vain(tokens),
             };
         });
-        *preparation = Preparation::Running(task.abort_handle());
+        *preparation = Preparation::Running(task);
     }
 
     async fn prepare_now(&self) -> Option<Box<Prepared>> {
-        let lease = self.lease(Patience::Yield).await.ok().flatten()?;
+        let lease = self.lease_if_free().await.ok().flatten()?;
         let prepared = self.prepare(&Compact::now()).await;
         lease.give_back().await;
         match prepared {

@@ -109,7 +109,7 @@ impl Prepared {
 
 impl Session {
     /// Records a compaction, if the session is still what it was prepared for.
-    pub(crate) async fn commit(&self, prepared: &Prepared, fence: Option<u64>) -> Result<Committed> {
+    pub(crate) async fn commit(&self, prepared: &Prepared, fence: u64) -> Result<Committed> {
         let inner = self.inner();
         let mut state = self.slot.state.lock().await;
         let mut warm = state.take();
@@ -124,7 +124,7 @@ impl Session {
             }
             let new = prepared.record(&at_hand);
             let compaction = new.compaction.clone();
-            match inner.ledger.compact(inner.tenant, self.expect(at_hand.head, fence), new).await {
+            match inner.ledger.compact(inner.tenant, self.expect(at_hand.head, Some(fence)), new).await {
                 Ok(receipt) => {
                     // Where it was recorded by an earlier try, others may have gone on: then it is read anew.
                     if receipt.head == Some(prepared.id)

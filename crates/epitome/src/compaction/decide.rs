@@ -97,14 +97,14 @@ impl Case {
         };
         let counted = Counted(&inner.counter);
         let count = |text: &str| counted.text(text);
-        let mut offline =
-            Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets);
-        let mut own = inner.summarizers.another();
-        let summarizer: &mut dyn Summarizer = match &mut own {
-            Some(own) => &mut **own,
-            None => &mut offline,
+        let mut summarizer: Box<dyn Summarizer> = match inner.summarizers.another() {
+            Some(own) => own,
+            None => Box::new(
+                Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets),
+            ),
         };
-        let mut summarizer = Instructed { inner: summarizer, instructions: self.ask.instructions.clone() };
+        let mut summarizer =
+            Instructed { inner: &mut *summarizer, instructions: self.ask.instructions.clone() };
         work(picture, &request, &mut summarizer, &counted)
     }
 

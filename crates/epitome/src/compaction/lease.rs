@@ -1,25 +1,23 @@
 //! The lease of a session while it is compacted, so that two processes do not write the same summary twice.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::Lease;
 
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::Session;
 
 /// How often somebody who waits for a lease looks again.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What to do while somebody else holds the lease.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Patience {
-    /// Wait until it is free.
-    Wait,
-    /// Leave it to them.
-    Yield,
-}
+/// How often somebody begins again whose lease somebody else took over.
+const TRIES: usize = 8;
+
+/// What is done under a lease, with what it is to write with.
+type Leased<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
 /// A lease that is kept up while it is held. Dropped, as when its holder is interrupted, it is given back in the background.
 pub(crate) struct Held {
@@ -30,11 +28,6 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What to write with.
-    pub(crate) fn fence(&self) -> u64 {
-        self.lease.fence
-    }
-
     /// Gives it back, so that whoever comes next need not wait, also where the process ends right after.
     pub(crate) async fn give_back(mut self) {
         self.renewal.abort();
@@ -50,10 +43,8 @@ impl Drop for Held {
         }
         self.renewal.abort();
         let (engine, lease) = (self.engine.clone(), self.lease.clone());
-        // Should the runtime end first, the lease ends by itself.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { release(&engine, lease).await });
-        }
+        // Should the runtime end before the engine is closed, the lease ends by itself.
+        self.engine.0.errands.run(async move { release(&engine, lease).await });
     }
 }
 
@@ -64,17 +55,37 @@ async fn release(engine: &Engine, lease: Lease) {
 }
 
 impl Session {
-    /// Takes the lease of the session; none where somebody else has it and nobody wants to wait.
-    pub(crate) async fn lease(&self, patience: Patience) -> Result<Option<Held>> {
+    /// Does something while nobody else may. Who was so slow that somebody else took the lease over begins again.
+    pub(crate) async fn leased<'a, T>(&self, work: impl Fn(u64) -> Leased<'a, T>) -> Result<T> {
+        for _ in 0..TRIES {
+            let lease = self.lease().await?;
+            let done = work(lease.lease.fence).await;
+            lease.give_back().await;
+            if !matches!(done, Err(Error::Ledger(LedgerError::Fenced { .. }))) {
+                return done;
+            }
+        }
+        Err(Error::Contended)
+    }
+
+    /// Takes the lease of the session; none where somebody else has it.
+    pub(crate) async fn lease_if_free(&self) -> Result<Option<Held>> {
         let inner = self.inner();
+        let taken =
+            inner.ledger.acquire_lease(inner.tenant, self.id(), inner.holder.as_str(), inner.lease).await;
+        match taken {
+            Ok(lease) => Ok(Some(self.held(lease))),
+            Err(LedgerError::Leased { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    // Waits until it is free.
+    async fn lease(&self) -> Result<Held> {
         loop {
-            let taken =
-                inner.ledger.acquire_lease(inner.tenant, self.id(), inner.holder.as_str(), inner.lease).await;
-            match taken {
-                Ok(lease) => return Ok(Some(self.held(lease))),
-                Err(LedgerError::Leased { .. }) if patience == Patience::Yield => return Ok(None),
-                Err(LedgerError::Leased { .. }) => tokio::time::sleep(LOOK).await,
-                Err(error) => return Err(error.into()),
+            match self.lease_if_free().await? {
+                Some(lease) => return Ok(lease),
+                None => tokio::time::sleep(LOOK).await,
             }
         }
     }

@@ -29,7 +29,6 @@ pub(crate) use background::Preparation;
 pub(crate) use breaker::Breaker;
 pub(crate) use commit::{Committed, Prepared};
 pub(crate) use decide::Case;
-pub(crate) use lease::{Held, Patience};
 pub use outcome::Outcome;
 pub(crate) use outcome::dropped;
 pub(crate) use picture::Depth;
@@ -71,15 +70,10 @@ impl Session {
 
     /// Compacts, once the turnstile is held.
     pub(crate) async fn compact_now(&self, ask: &Compact) -> Result<Outcome> {
-        let lease = self.lease(Patience::Wait).await?;
-        let outcome = self.compact_with(ask, lease.as_ref().map(Held::fence)).await;
-        if let Some(lease) = lease {
-            lease.give_back().await;
-        }
-        outcome
+        self.leased(|fence| Box::pin(self.compact_with(ask, fence))).await
     }
 
-    async fn compact_with(&self, ask: &Compact, fence: Option<u64>) -> Result<Outcome> {
+    async fn compact_with(&self, ask: &Compact, fence: u64) -> Result<Outcome> {
         for _ in 0..TRIES {
             // Others may have compacted, or appended, while this one waited.
             self.refresh().await?;

@@ -5,7 +5,7 @@ use epitome_core::pressure::Level;
 use epitome_core::prune::PruneMode;
 use epitome_core::{Tokens, events};
 
-use super::{Case, Committed, Compact, Depth, Patience};
+use super::{Case, Committed, Compact, Depth};
 use crate::error::Result;
 use crate::session::{Context, Session, Warm};
 
@@ -195,12 +195,9 @@ impl Session {
     // Records what was prepared in the background, if it still fits and is small enough.
     async fn use_ready(&self) -> Result<bool> {
         let Some(mut prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
-        let Some(lease) = self.lease(Patience::Wait).await? else { return Ok(false) };
         let failed = self.learn(&prepared).await;
         prepared.notes.extend(failed);
-        let committed = self.commit(&prepared, Some(lease.fence())).await;
-        lease.give_back().await;
-        match committed? {
+        match self.leased(|fence| Box::pin(self.commit(&prepared, fence))).await? {
             Committed::Done => {
                 self.announce(*prepared).await;
                 Ok(true)

@@ -6,7 +6,7 @@ use epitome_core::tokens::Counter;
 use epitome_core::{BlockKind, Message, Outline, Role, Usage};
 use epitome_ledger::model::{Completeness, NewMessage, Notation as Number};
 use epitome_wire::files::Notation;
-use epitome_wire::{Dialect, decode_message, digest_of_json, encode_message};
+use epitome_wire::{Dialect, decode_message, digest_of_decoded, encode_message};
 
 use crate::error::{Error, Result};
 
@@ -134,7 +134,7 @@ impl Draft {
     fn of(json: String, dialect: Dialect, counter: &Counter) -> Result<Self> {
         let (message, layout) = decode_message(dialect, &json)?;
         let outline = Arc::new(layout.outline(&message, counter));
-        Ok(Self { digest: digest_of_json(&json), json: json.into(), outline })
+        Ok(Self { digest: digest_of_decoded(&json, dialect, &message), json: json.into(), outline })
     }
 
     pub(crate) fn role(&self) -> Role {

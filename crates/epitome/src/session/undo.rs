@@ -6,7 +6,7 @@ use epitome_core::compact::{self, Compaction, Request};
 use epitome_ledger::model::{CompactionRecord, TurnId};
 
 use super::Session;
-use crate::compaction::{Committed, Depth, Held, Outcome, Patience, Prepared};
+use crate::compaction::{Committed, Depth, Outcome, Prepared};
 use crate::error::{Error, Result};
 
 /// What is to be shown again.
@@ -41,15 +41,10 @@ impl Session {
             let prepared = self.undone(&what).await?;
             return Ok(Outcome { notes: prepared.notes, ..Outcome::nothing(prepared.report) });
         }
-        let lease = self.lease(Patience::Wait).await?;
-        let outcome = self.undo_with(&what, lease.as_ref().map(Held::fence)).await;
-        if let Some(lease) = lease {
-            lease.give_back().await;
-        }
-        outcome
+        self.leased(|fence| Box::pin(self.undo_with(&what, fence))).await
     }
 
-    async fn undo_with(&self, what: &Undo, fence: Option<u64>) -> Result<Outcome> {
+    async fn undo_with(&self, what: &Undo, fence: u64) -> Result<Outcome> {
         for _ in 0..8 {
             let prepared = self.undone(what).await?;
             if let Committed::Done = self.commit(&prepared, fence).await? {

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use epitome_wire::{Dialect, check, decode_message};
@@ -14,6 +14,14 @@ use crate::tools::Tools;
 use crate::turn::turn;
 
 on_both!(an_agent_reads_more_than_its_window_holds);
+
+#[test]
+fn the_agent_takes_few_lines() {
+    let code = [include_str!("../../examples/agent/main.rs"), include_str!("../../examples/agent/turn.rs")];
+    let lines = code.iter().flat_map(|file| file.lines()).map(str::trim_start);
+    let count = lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+    assert!(count <= 60, "{count} lines");
+}
 
 /// So many files are read before the answer.
 const FILES: usize = 24;
@@ -99,15 +107,19 @@ async fn an_agent_reads_more_than_its_window_holds(place: Place) {
         std::fs::write(folder.path().join(format!("{number}.txt")), text).unwrap();
     }
     let (base, bodies) = server(folder.path().to_str().unwrap());
-    let claude = Claude { base, key: "none".to_owned(), model: "claude-sonnet-4-5".to_owned() };
+    let shown = Arc::new(Mutex::new(String::new()));
+    let show = {
+        let shown = Arc::clone(&shown);
+        Box::new(move |text: &str| shown.lock().unwrap().push_str(text))
+    };
+    let claude = Claude { base, key: "none".to_owned(), show, ..Claude::from_env("claude-sonnet-4-5") };
     let engine = place.engine().await;
     let session = engine.session("agent").await.unwrap();
-    let mut shown = String::new();
-    let mut show = |text: &str| shown.push_str(text);
     let tools = Tools { may_run: false };
-    turn(&session, &claude, &tools, "Read all files of the folder.", &mut show).await.unwrap();
-    turn(&session, &claude, &tools, "/compact", &mut show).await.unwrap();
-    assert!(shown.starts_with("All files are read."), "{shown}");
+    turn(&session, &claude, &tools, "Read all files of the folder.").await.unwrap();
+    turn(&session, &claude, &tools, "/compact").await.unwrap();
+    let shown = shown.lock().unwrap().clone();
+    assert!(shown.starts_with("All files are read.") && shown.ends_with(" tokens"), "{shown}");
 
     let counter = epitome_core::models::ModelTable::default().get("").model.counter();
     let bodies: Vec<Value> = bodies.try_iter().collect();

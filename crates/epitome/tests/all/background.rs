@@ -1,6 +1,7 @@
 //! Summaries that are prepared ahead of need, by a summariser that takes its time.
 
 use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use epitome::{Compact, Engine, Run, Session, Undo};
 use epitome_core::Tokens;
@@ -13,6 +14,7 @@ on_both!(
     nobody_waits_for_a_summary_below_the_hard_threshold,
     what_was_prepared_for_another_base_is_dropped,
     what_was_prepared_before_an_undo_is_dropped,
+    who_closes_the_engine_leaves_no_lease_behind,
 );
 
 /// Counts who asks for a summary, and writes none while it is closed.
@@ -56,7 +58,7 @@ async fn gated(place: &Place) -> (Engine, Session, Gate) {
     (engine, session, gate)
 }
 
-// Talks until the window is as full as this, and asks what to send each time.
+// Talks until the window is as full as this.
 async fn talk_until(session: &Session, level: Level, mut number: usize) -> usize {
     while session.peek().await.unwrap().pressure.level < level {
         exchange(session, number, 600).await;
@@ -137,3 +139,19 @@ async fn what_was_prepared_before_an_undo_is_dropped(place: Place) {
     assert_eq!(session.info().await.unwrap().compactions, 3);
     engine.close().await;
 }
+
+async fn who_closes_the_engine_leaves_no_lease_behind(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    talk_until(&session, Level::Soft, 0).await;
+    session.context().await.unwrap();
+    asked_after(&gate, 0).await;
+    engine.close().await;
+    gate.open();
+    let next = place.engine().await;
+    let taken = next.ledger().acquire_lease(next.tenant(), session.id(), "next", LEASE).await;
+    assert!(taken.is_ok(), "{taken:?}");
+    next.close().await;
+}
+
+/// How long the lease of whoever comes next lasts.
+const LEASE: Duration = Duration::from_secs(1);

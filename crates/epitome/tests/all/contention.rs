@@ -2,13 +2,15 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::task::{Context as Polling, Poll, Waker};
 use std::time::Duration;
 
 use epitome::{Answer, Compact, Compacting, Context, Engine, Hook, Input, Session, Told};
-use epitome_core::Tokens;
 use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
+use epitome_core::{Time, Tokens};
+use epitome_ledger::model::TenantId;
+use epitome_ledger::{Clock, Ledger, Options};
 use epitome_wire::{Dialect, check};
 
 use crate::support::{Place, exchange, on_both, prose, run};
@@ -170,6 +172,53 @@ fn who_dies_while_compacting_holds_others_up_no_longer_than_its_lease() {
         let outcome = session.compact(Compact::now().within(Tokens(4_000))).await.unwrap();
         assert!(outcome.is_done());
         assert_eq!(session.info().await.unwrap().compactions, 1, "the one that died recorded nothing");
+    });
+}
+
+/// Takes the lease away, once, while whoever holds it waits for an answer.
+struct Thief {
+    ledger: Ledger,
+    /// By how much the clock is ahead.
+    ahead: Arc<AtomicI64>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Hook for Thief {
+    fn compacting(&self, event: Arc<Compacting>) -> Told<Answer> {
+        let (ledger, is_first) = (self.ledger.clone(), self.asked.fetch_add(1, Ordering::SeqCst) == 0);
+        if is_first {
+            self.ahead.store(600_000, Ordering::SeqCst);
+        }
+        Box::pin(async move {
+            if is_first {
+                let lease = ledger.acquire_lease(TenantId::LOCAL, event.session, "thief", LEASE).await?;
+                ledger.release_lease(TenantId::LOCAL, lease).await?;
+            }
+            Ok(Answer::default())
+        })
+    }
+}
+
+#[test]
+fn who_was_so_slow_that_its_lease_is_gone_begins_again() {
+    let (place, ahead, asked) = (Place::sqlite(), Arc::<AtomicI64>::default(), Arc::<AtomicUsize>::default());
+    let clock = {
+        let (clock, ahead) = (Clock::system(), Arc::clone(&ahead));
+        Clock::of(move || Time(clock.now().0 + ahead.load(Ordering::SeqCst)))
+    };
+    run(async {
+        let options = Options { clock, ..Options::default() };
+        let ledger = Ledger::open(&place.address, options).await.unwrap();
+        let thief = Thief { ledger: ledger.clone(), ahead, asked: Arc::clone(&asked) };
+        let engine = place.builder().ledger(ledger).hook("thief", thief).build().await.unwrap();
+        let session = engine.session("slow").await.unwrap();
+        for number in 0..10 {
+            exchange(&session, number, 1_000).await;
+        }
+        let outcome = session.compact(Compact::now().within(Tokens(4_000))).await.unwrap();
+        assert!(outcome.is_done());
+        assert_eq!(asked.load(Ordering::SeqCst), 2, "what was written without a lease was not recorded");
+        assert_eq!(session.info().await.unwrap().compactions, 1);
     });
 }
 

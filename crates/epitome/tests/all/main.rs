@@ -7,6 +7,7 @@ mod background;
 mod billing;
 mod contention;
 mod endurance;
+mod explore;
 mod friday;
 mod hooks;
 mod knowledge;
@@ -15,11 +16,15 @@ mod micro_agent;
 mod nexus;
 mod nous_draft;
 mod nous_v4;
+mod schedule;
 mod seeds;
 mod sessions;
 mod support;
 mod throttle;
 mod worker;
+
+/// What can go wrong in the agent of the examples.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// The agent of the examples.
 #[path = "../../examples/agent/claude.rs"]
