@@ -55,6 +55,8 @@ pub struct Hit {
     pub snippet: Snippet,
     /// How well it fits: larger is better; zero where nothing was ranked.
     pub score: f64,
+    /// What each term asked for adds to the score, in their order; empty where nothing was ranked.
+    pub shares: Vec<f64>,
 }
 
 /// Where something was found.

@@ -22,8 +22,8 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    pub(crate) fn hit(self, snippet: Snippet, score: f64) -> Hit {
-        Hit { found: self.found, time: self.time, snippet, score }
+    pub(crate) fn hit(self, snippet: Snippet, score: f64, shares: Vec<f64>) -> Hit {
+        Hit { found: self.found, time: self.time, snippet, score, shares }
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod append;
 pub(crate) mod arrival;
+mod best;
 pub(crate) mod code;
 pub(crate) mod compact;
 pub(crate) mod conversation;

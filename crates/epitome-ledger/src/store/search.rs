@@ -1,35 +1,24 @@
-//! Searching: the newest that hold everything asked for, or the best of a bounded number of candidates.
-//!
-//! Ranking all that hold a common word would take seconds in a large ledger. So candidates are taken from the newest end of
-//! each term's list, and ranked by what their texts say.
-
-use std::collections::HashMap;
+//! Searching: the newest that hold everything asked for, or the best of some ([`best`]).
 
 use super::hit::{self, Candidate};
 use super::index::{self, Waiting};
 use super::path::{Path, Span};
-use super::{entry, event, session, tenant};
+use super::{best, entry, event, session, tenant};
 use crate::error::Result;
 use crate::model::{Found, Hit, Order, Scope, Search};
 use crate::page::{Cursor, Page, Paging};
-use crate::sql::{Sql, values_of};
+use crate::sql::{Row, Sql, Statement, values_of};
 use crate::words::{Query, Reading, Term};
 
 /// Candidates whose texts are looked at in one go.
 const BATCH: usize = 64;
 /// Candidates that are looked at for one page of a search for a phrase; the next page goes on behind them.
 const LOOKED_AT: usize = 256;
-/// Candidates that are ranked by their texts.
-const RANKED: usize = 96;
-/// Of each term the newest so many are candidates.
-const HEAD: usize = 128;
-/// Terms of a query that are looked up one by one.
-const TERMS: usize = 32;
 
 /// A query with where to look.
-struct Asked {
-    query: Query,
-    terms: Vec<Term>,
+pub(super) struct Asked {
+    pub(super) query: Query,
+    pub(super) terms: Vec<Term>,
     /// Who asks.
     tenant: i64,
     /// The term that everything must have, where there is more than one tenant.
@@ -37,7 +26,7 @@ struct Asked {
     /// The terms of which one is enough.
     scope: Vec<String>,
     /// The path, where only what lies on it counts.
-    path: Option<Vec<Span>>,
+    pub(super) path: Option<Vec<Span>>,
     /// What is not indexed yet.
     waiting: Vec<Waiting>,
 }
@@ -61,7 +50,7 @@ pub(crate) async fn run(sql: &mut Sql<'_>, tenant: i64, search: Search, paging: 
     let asked = Asked { query, terms, tenant, owner, scope, path, waiting };
     match search.order {
         Order::Newest => newest(sql, &asked, paging).await,
-        Order::Best => best(sql, &asked, paging.limit).await,
+        Order::Best => best::run(sql, &asked, paging.limit).await,
     }
 }
 
@@ -81,7 +70,7 @@ async fn newest(sql: &mut Sql<'_>, asked: &Asked, paging: Paging) -> Result<Page
             let reading = Reading::of(&candidate.text);
             if reading.answers(&asked.query) {
                 let snippet = reading.snippet(&asked.query, &asked.terms);
-                hits.push((candidate.key, candidate.hit(snippet, 0.0)));
+                hits.push((candidate.key, candidate.hit(snippet, 0.0, Vec::new())));
             }
             if hits.len() > paging.limit {
                 break;
@@ -100,7 +89,7 @@ async fn newest(sql: &mut Sql<'_>, asked: &Asked, paging: Paging) -> Result<Page
 
 impl Asked {
     // What is not indexed yet and holds all of these terms, newest first.
-    fn waiting(&self, terms: &[Term]) -> impl Iterator<Item = i64> {
+    pub(super) fn waiting(&self, terms: &[Term]) -> impl Iterator<Item = i64> {
         let holds = |entry: &&Waiting, term: &Term| match term.prefix {
             false => entry.terms.contains(&term.text),
             true => {
@@ -118,7 +107,7 @@ impl Asked {
 
     // Terms only say where to look. Whose something is, and whether it lies on the path, say the rows themselves: what a
     // parent recorded behind the fork does not, nor does an event whose turns are elsewhere.
-    async fn admits(&self, sql: &mut Sql<'_>, candidate: &Candidate) -> Result<bool> {
+    pub(super) async fn admits(&self, sql: &mut Sql<'_>, candidate: &Candidate) -> Result<bool> {
         if candidate.tenant != Some(self.tenant) {
             return Ok(false);
         }
@@ -141,22 +130,38 @@ impl Asked {
     }
 }
 
-// The newest entries that hold all of these terms, within the scope.
-async fn keys(
+/// The newest entries that hold all of these terms, within the scope.
+pub(super) async fn keys(
     sql: &mut Sql<'_>,
     asked: &Asked,
     terms: &[Term],
     before: i64,
     limit: usize,
 ) -> Result<Vec<i64>> {
+    let statement = holding(sql, asked, terms, before, limit);
+    let rows = sql.query(&statement.text, &statement.values).await?;
+    let waiting = asked.waiting(terms).filter(|key| *key < before).take(limit);
+    newest_of(rows, waiting, limit)
+}
+
+/// The statement for those of them that are indexed.
+pub(super) fn holding(sql: &Sql<'_>, asked: &Asked, terms: &[Term], before: i64, limit: usize) -> Statement {
     let text = sql.either(
         "SELECT rowid FROM search WHERE search MATCH $1 AND rowid < $2 ORDER BY rowid DESC LIMIT $3",
         "SELECT key FROM entries WHERE terms @@ CAST(CAST($1 AS TEXT) AS TSQUERY) AND key < $2 \
          ORDER BY key DESC LIMIT $3",
     );
-    let mut keys: Vec<i64> = asked.waiting(terms).filter(|key| *key < before).take(limit).collect();
     let matching = sql.either(Expression::FTS5, Expression::TSQUERY).of(asked, terms);
-    let rows = sql.query(text, &values_of![matching, before, limit]).await?;
+    Statement::new(text, values_of![matching, before, limit])
+}
+
+/// What the index has and what waits for it, in one order.
+pub(super) fn newest_of(
+    rows: Vec<Row>,
+    waiting: impl Iterator<Item = i64>,
+    limit: usize,
+) -> Result<Vec<i64>> {
+    let mut keys: Vec<i64> = waiting.collect();
     for mut row in rows {
         keys.push(row.int()?);
     }
@@ -192,79 +197,4 @@ impl Expression {
         let scope = (!scope.is_empty()).then(|| format!("({})", scope.join(self.or)));
         terms.chain(owner).chain(scope).collect::<Vec<_>>().join(self.and)
     }
-}
-
-async fn best(sql: &mut Sql<'_>, asked: &Asked, limit: usize) -> Result<Page<Hit>> {
-    let mut chosen = keys(sql, asked, &asked.terms, i64::MAX, RANKED).await?;
-    let weights = if asked.terms.len() > 1 {
-        let (heads, weights) = heads(sql, asked).await?;
-        if chosen.len() < RANKED {
-            chosen.extend(promising(&heads, &weights, RANKED - chosen.len()));
-            chosen.sort_unstable_by(|one, other| other.cmp(one));
-            chosen.dedup();
-        }
-        weights
-    } else {
-        vec![1.0; asked.terms.len()]
-    };
-    let mut ranked: Vec<(f64, Candidate)> = Vec::new();
-    for candidate in hit::load(sql, &chosen).await? {
-        if !asked.admits(sql, &candidate).await? {
-            continue;
-        }
-        let reading = Reading::of(&candidate.text);
-        // Of words some will do; a phrase or a path must stand there.
-        if reading.answers(&asked.query) {
-            ranked.push((score(&reading, asked, &weights), candidate));
-        }
-    }
-    ranked.retain(|(score, _)| *score > 0.0);
-    // Of equals the newest comes first, as the candidates do.
-    ranked.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    ranked.truncate(limit);
-    let hit = |(score, candidate): (f64, Candidate)| {
-        let snippet = Reading::of(&candidate.text).snippet(&asked.query, &asked.terms);
-        candidate.hit(snippet, score)
-    };
-    Ok(Page { items: ranked.into_iter().map(hit).collect(), next: None })
-}
-
-// The newest entries of each term, and what a term weighs: the denser its newest entries lie, the more common it is.
-async fn heads(sql: &mut Sql<'_>, asked: &Asked) -> Result<(Vec<Vec<i64>>, Vec<f64>)> {
-    let newest = sql.one("SELECT max(key) FROM entries", &[]).await?;
-    let newest = newest.map(|mut row| row.maybe_int()).transpose()?.flatten().unwrap_or(0).max(1);
-    let (mut heads, mut weights) = (Vec::new(), Vec::new());
-    for term in asked.terms.iter().take(TERMS) {
-        let head = keys(sql, asked, std::slice::from_ref(term), i64::MAX, HEAD).await?;
-        let covered = if head.len() < HEAD { newest } else { newest - head.last().copied().unwrap_or(0) + 1 };
-        let share = (head.len() as f64 + 0.5) / (covered as f64 + 1.0);
-        weights.push((1.0 / share.clamp(1e-9, 1.0)).ln().max(0.05));
-        heads.push(head);
-    }
-    Ok((heads, weights))
-}
-
-// The entries whose terms weigh most together.
-fn promising(heads: &[Vec<i64>], weights: &[f64], most: usize) -> Vec<i64> {
-    let mut sums: HashMap<i64, f64> = HashMap::new();
-    for (head, weight) in heads.iter().zip(weights) {
-        for key in head {
-            *sums.entry(*key).or_default() += weight;
-        }
-    }
-    let mut sums: Vec<(i64, f64)> = sums.into_iter().collect();
-    sums.sort_by(|(one, a), (other, b)| b.total_cmp(a).then(other.cmp(one)));
-    sums.into_iter().take(most).map(|(key, _)| key).collect()
-}
-
-// The usual measure of relevance (BM25), and more for phrases and paths that stand there as they were typed.
-fn score(reading: &Reading<'_>, asked: &Asked, weights: &[f64]) -> f64 {
-    let (counts, words) = reading.counts(&asked.terms);
-    let length = 0.25 + 0.75 * words as f64 / 200.0;
-    let parts = counts.iter().zip(weights).map(|(count, weight)| {
-        let count = f64::from(*count);
-        weight * count * 2.2 / (count + 1.2 * length)
-    });
-    let sum: f64 = parts.sum();
-    sum * (1.0 + reading.needles(&asked.query) as f64)
 }

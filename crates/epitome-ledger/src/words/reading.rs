@@ -1,8 +1,9 @@
 //! Reading a text for a query: how well it answers, and which piece of it to show.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::fold::fold;
+use super::fold::{fold, is_word};
 use super::query::{Query, Term};
 use super::terms::{Run, runs};
 use crate::model::Snippet;
@@ -46,11 +47,21 @@ impl<'t> Reading<'t> {
     pub(crate) fn counts(&self, terms: &[Term]) -> (Vec<u32>, usize) {
         let mut counts = vec![0; terms.len()];
         let mut words = 0;
+        let is_plain = |term: &Term| !term.prefix && term.text.chars().all(is_word);
+        let (plain, other): (Vec<_>, Vec<_>) = terms.iter().enumerate().partition(|(_, term)| is_plain(term));
+        let plain: HashMap<&str, usize> =
+            plain.into_iter().map(|(place, term)| (term.text.as_str(), place)).collect();
+        let mut note = |place: usize| counts.iter_mut().skip(place).take(1).for_each(|count| *count += 1);
         for (_, run) in runs(&self.folded) {
             words += 1;
-            for (count, term) in counts.iter_mut().zip(terms) {
-                *count += u32::from(occurs(term, run));
+            if let Run::Word(word) = run {
+                let parts = word.split('_').filter(|part| part.len() < word.len());
+                std::iter::once(word)
+                    .chain(parts)
+                    .filter_map(|part| plain.get(part))
+                    .for_each(|at| note(*at));
             }
+            other.iter().filter(|(_, term)| occurs(term, run)).for_each(|(place, _)| note(*place));
         }
         (counts, words)
     }
@@ -133,6 +144,13 @@ mod tests {
             shown.insert(place.start, '[');
         }
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn terms_are_counted_as_they_are_found() {
+        let query = Query::parse("http parse_http pars* 検索 none").unwrap();
+        let (counts, words) = Reading::of("HTTP, parse_http and parser 全文検索").counts(&query.terms());
+        assert_eq!((counts, words), (vec![2, 1, 2, 1, 0], 5));
     }
 
     #[test]

@@ -13,6 +13,8 @@ on_both!(
     texts_are_found_as_people_type,
     the_newest_come_first_and_by_pages,
     the_best_come_first,
+    a_term_weighs_what_it_does_where_it_is_looked_for,
+    of_a_long_query_the_last_words_count_too,
     a_scope_is_kept,
     summaries_and_events_are_found,
     an_event_is_found_where_its_turns_are,
@@ -123,6 +125,31 @@ async fn the_best_come_first(place: Place) {
     let partly = ordinals(&ledger, "which lease had the zebra fencing", Scope::Tenant, Order::Best).await;
     assert_eq!(partly[..2], [0, 41], "rare words count more than common ones, and one need not occur");
     assert!(ordinals(&ledger, "zebra", Scope::Tenant, Order::Best).await.is_empty());
+}
+
+async fn a_term_weighs_what_it_does_where_it_is_looked_for(place: Place) {
+    let ledger = place.open().await;
+    let (here, elsewhere) = (open_session(&ledger).await, open_session(&ledger).await);
+    let other: Vec<String> = (0..60).map(|number| format!("other things, number {number}")).collect();
+    say_all(&ledger, &elsewhere, &other.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    // So many that only the newest of them are looked up.
+    let mut texts: Vec<String> = (0..150).map(|number| format!("common, number {number}")).collect();
+    texts[3] = "common and rare".to_owned();
+    say_all(&ledger, &here, &texts.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let best = &found(&ledger, "common rare", Scope::Session(here.id), Order::Best).await[0];
+    assert_eq!(best.shares.len(), 2);
+    assert!(best.shares[0] * 10.0 < best.shares[1], "{best:?}");
+    assert_eq!(best.score, best.shares.iter().sum::<f64>());
+    assert_eq!(found(&ledger, "common", Scope::Session(here.id), Order::Newest).await[0].shares, [0.0; 0]);
+}
+
+async fn of_a_long_query_the_last_words_count_too(place: Place) {
+    let ledger = place.open().await;
+    let session = open_session(&ledger).await;
+    say_all(&ledger, &session, &["one zebra", "some_zebra"]).await;
+    let unknown: Vec<String> = (0..60).map(|number| format!("unknown{number}")).collect();
+    let query = format!("{} zebra", unknown.join(" "));
+    assert_eq!(ordinals(&ledger, &query, Scope::Tenant, Order::Best).await, [1, 0]);
 }
 
 async fn a_scope_is_kept(place: Place) {

@@ -2,8 +2,8 @@
 //!
 //! Each recorded conversation is cut as `epitome eval fidelity` cuts it, and the part before the cut is compacted. Asked for is
 //! each item that the agent uses behind the cut and that the view no longer holds. The question is what the agent says in the
-//! message that first uses it, with what the user said right before; all items that are out of sight are taken out of it.
-//! It is found if one of the first five memories is of a turn that tells it.
+//! message that first uses it, with what the user said right before. It is asked three times: in these words; without the item;
+//! and without all items that are out of sight. It is found if one of the first five memories is of a turn that tells it.
 
 use std::io::Read;
 use std::path::Path;
@@ -33,10 +33,14 @@ struct Conversation {
     path: Vec<Entry>,
 }
 
+/// What is taken out of the words of a question.
+const TAKEN: [&str; 3] = ["in the words of the turn", "without the item", "without all items out of sight"];
+
 #[derive(Default)]
 struct Tally {
     asked: usize,
-    found: usize,
+    /// How many were found, by what was taken out.
+    found: [usize; TAKEN.len()],
     /// How many would have been found if five turns were picked by chance.
     chance: f64,
 }
@@ -58,13 +62,14 @@ pub(crate) async fn run() {
             conversation.examine(&engine, Tokens(budget), &mut tally).await;
         }
         let share = |part: f64| 100.0 * part / tally.asked.max(1) as f64;
-        println!(
-            "recall: {kind}, compacted to {budget}: {} of {} items found in the first {FIRST}: {:.0} % (goal ≥ 80 %; by chance {:.0} %)",
-            tally.found,
-            tally.asked,
-            share(tally.found as f64),
-            share(tally.chance)
-        );
+        for (taken, found) in TAKEN.iter().zip(tally.found) {
+            println!(
+                "recall: {kind}, compacted to {budget}: {found} of {} items found in the first {FIRST} {taken}: {:.0} % (by chance {:.0} %)",
+                tally.asked,
+                share(found as f64),
+                share(tally.chance)
+            );
+        }
         engine.close().await;
     }
 }
@@ -116,20 +121,22 @@ impl Conversation {
         let needs = |at: &usize| self.messages[*at].role == Role::Assistant && holds(&self.texts[*at], item);
         // What is written otherwise than it was told, as with signs escaped, is not found by eye either.
         let Some(at) = (cut..self.texts.len()).find(needs).filter(|_| sources > 0) else { return };
-        let mut query = self.texts[at].clone();
+        let mut words = self.texts[at].clone();
         if self.messages[at - 1].role == Role::User {
-            query = format!("{}\n{query}", self.texts[at - 1]);
+            words = format!("{}\n{words}", self.texts[at - 1]);
         }
-        for hidden in lost {
-            query = query.replace(hidden.as_str(), " ");
+        let without = |items: &[String]| {
+            items.iter().fold(words.clone(), |words, item| words.replace(item.as_str(), " "))
+        };
+        let questions = [words.clone(), without(&[item.to_owned()]), without(lost)];
+        for (question, found) in questions.into_iter().zip(&mut tally.found) {
+            let recall = session.recall_about(question, Tokens(100_000)).await.unwrap();
+            let is_source =
+                |message: u64| turns.iter().any(|turn| turn.contains(&(message as usize)) && tells(turn));
+            *found +=
+                usize::from(recall.memories().iter().take(FIRST).any(|memory| is_source(memory.message)));
         }
-        let recall = session.recall_about(query, Tokens(100_000)).await.unwrap();
-        let found =
-            recall.memories().iter().take(FIRST).any(|memory| {
-                turns.iter().any(|turn| turn.contains(&(memory.message as usize)) && tells(turn))
-            });
         tally.asked += 1;
-        tally.found += usize::from(found);
         tally.chance += 1.0 - (1.0 - sources as f64 / turns.len() as f64).powi(FIRST as i32);
     }
 

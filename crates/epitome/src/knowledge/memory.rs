@@ -37,7 +37,7 @@ pub struct Memory {
     pub message: u64,
     /// What was said, or a piece of it.
     pub text: String,
-    /// How well it fits what was asked for: larger is better.
+    /// How well it fits what was asked for, beside what comes before it: larger is better.
     pub score: f64,
 }
 

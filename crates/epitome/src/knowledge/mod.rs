@@ -13,6 +13,7 @@ mod learn;
 mod memory;
 mod recall;
 mod review;
+mod varied;
 
 pub use extractor::{Extractor, Offline, Source};
 pub use memory::{Memory, Recall, What};

@@ -15,11 +15,12 @@ use epitome_ledger::{LedgerError, Paging};
 use super::asked::words;
 use super::learn::WORKING_MEMORY;
 use super::memory::{Memory, Recall, What};
+use super::varied::{Weighed, varied};
 use crate::error::Result;
 use crate::session::{Session, Warm};
 
 /// So many hits are weighed.
-const HITS: usize = 60;
+const HITS: usize = 96;
 /// What was learnt counts for more than the message that it was learnt from.
 const LEARNT: f64 = 2.0;
 /// What is no longer shown counts for more than what is shown in part.
@@ -41,7 +42,8 @@ impl Session {
     /// messages of the session.
     ///
     /// What the model sees anyway is left out, and so is what was rejected or is no longer the case. What a compaction hid comes
-    /// first.
+    /// first, and what tells something else before what tells the same again. A long question, as a whole message, is asked by
+    /// the words in it that are likely to be rare.
     pub async fn recall_about(&self, query: impl Into<String>, budget: Tokens) -> Result<Recall> {
         let (inner, query) = (self.inner(), words(&query.into()));
         let mut hits = self.hits(&query, Scope::Session(self.id())).await?;
@@ -49,19 +51,18 @@ impl Session {
         hits.extend(others.into_iter().filter(is_of_agent));
         let (view, counting) = (self.seen().await?, self.counting(&hits).await?);
         let mut memories = Vec::with_capacity(hits.len());
-        for mut memory in hits.iter().filter_map(|hit| memory(hit, &counting)) {
-            memory.score *= match view.sight(&memory) {
+        for mut weighed in hits.into_iter().filter_map(|hit| weighed(hit, &counting)) {
+            match view.sight(&weighed.memory) {
                 Sight::Whole => continue,
-                Sight::Part => 1.0,
-                Sight::Nothing => HIDDEN,
-            };
-            if inner.settings.compact.mask_secrets {
-                memory.text = masked(&memory.text).into_owned();
+                Sight::Part => {}
+                Sight::Nothing => weighed.times(HIDDEN),
             }
-            memories.push(memory);
+            if inner.settings.compact.mask_secrets {
+                weighed.memory.text = masked(&weighed.memory.text).into_owned();
+            }
+            memories.push(weighed);
         }
-        memories.sort_by(|one, other| other.score.total_cmp(&one.score));
-        Ok(Recall::within(budget, &inner.counter, self.id(), once(memories)))
+        Ok(Recall::within(budget, &inner.counter, self.id(), varied(memories)))
     }
 
     /// What the session was working on when it was last compacted.
@@ -138,33 +139,19 @@ fn is_of_agent(hit: &Hit) -> bool {
     matches!(hit.found, Found::Finding { kind: Kind::Fact | Kind::Preference, .. })
 }
 
-fn memory(hit: &Hit, counting: &HashSet<FindingId>) -> Option<Memory> {
-    let (what, session, message, weight) = match &hit.found {
-        Found::Message { session, ordinal, role, .. } => {
-            (What::Message { role: *role }, *session, *ordinal, 1.0)
-        }
+fn weighed(hit: Hit, counting: &HashSet<FindingId>) -> Option<Weighed> {
+    let (what, session, message, weight) = match hit.found {
+        Found::Message { session, ordinal, role, .. } => (What::Message { role }, session, ordinal, 1.0),
         Found::Finding { id, kind, state, session, ordinal, .. } => {
-            let counts = FindingState::COUNTING.contains(state) || counting.contains(id);
-            let what = What::Finding { id: *id, kind: *kind, state: *state };
-            counts.then_some((what, *session, *ordinal, LEARNT))?
+            let counts = FindingState::COUNTING.contains(&state) || counting.contains(&id);
+            let what = What::Finding { id, kind, state };
+            counts.then_some((what, session, ordinal, LEARNT))?
         }
         // A summary is told by the one in force, or by what it was made of.
         _ => return None,
     };
-    Some(Memory { what, session, message, text: hit.snippet.text.clone(), score: hit.score * weight })
-}
-
-// Of a message and what was learnt from it, what fits best is enough; the same words are enough once.
-fn once(memories: Vec<Memory>) -> Vec<Memory> {
-    let (mut places, mut texts) = (HashSet::new(), HashSet::new());
-    let mut kept: Vec<Memory> = Vec::with_capacity(memories.len());
-    for memory in memories {
-        let is_message = matches!(memory.what, What::Message { .. });
-        let new_place = places.insert((memory.session, memory.message));
-        let new_text = texts.insert(memory.text.to_lowercase());
-        if new_text && (new_place || !is_message) {
-            kept.push(memory);
-        }
-    }
-    kept
+    let memory = Memory { what, session, message, text: hit.snippet.text, score: hit.score };
+    let mut weighed = Weighed { memory, shares: hit.shares };
+    weighed.times(weight);
+    Some(weighed)
 }

@@ -17,6 +17,8 @@ on_both!(
     what_was_rejected_stays_away,
     what_is_learnt_again_is_known_also_in_a_fork,
     what_the_model_sees_is_not_recalled,
+    a_whole_message_is_a_question,
+    what_tells_the_same_comes_later,
     a_block_keeps_to_its_budget,
     an_extractor_that_fails_holds_nothing_up,
     an_extractor_of_ones_own_is_asked,
@@ -183,6 +185,38 @@ async fn what_the_model_sees_is_not_recalled(place: Place) {
     assert!(hidden.block().contains("#0] The zebra port is 5433"), "{}", hidden.block());
     assert_eq!(session.recall_about("?!", Tokens(500)).await.unwrap().block(), "");
     assert_eq!(session.recall_about("unheard-of", Tokens(500)).await.unwrap().block(), "");
+}
+
+async fn messages(session: &Session, query: &str) -> Vec<u64> {
+    let recall = session.recall_about(query, Tokens(4_000)).await.unwrap();
+    recall.memories().iter().map(|memory| memory.message).collect()
+}
+
+async fn a_whole_message_is_a_question(place: Place) {
+    let engine = place.engine().await;
+    let session = engine.session("long").await.unwrap();
+    say(&session, "See the gate.", "It opens with valve_17, at half past nine.").await;
+    bury(&session, 0).await;
+    let talk: Vec<String> = (b'a'..=b'z')
+        .flat_map(|one| [(one, 'q'), (one, 'k'), (one, 'j')])
+        .map(|(one, two)| format!("{}{two}", char::from(one)))
+        .collect();
+    let question = format!("{} then turn valve_17 on", talk.join(" "));
+    assert_eq!(messages(&session, &question).await[0], 1);
+}
+
+async fn what_tells_the_same_comes_later(place: Place) {
+    let engine = place.engine().await;
+    let session = engine.session("same").await.unwrap();
+    for number in 0..7 {
+        say(&session, &format!("Look at zebra stripes and zebra hooves, the {number}th time."), "Seen.")
+            .await;
+    }
+    say(&session, "Look at the giraffe.", "Seen.").await;
+    bury(&session, 0).await;
+    let found = messages(&session, "zebra stripes hooves giraffe").await;
+    assert_eq!(found.iter().filter(|message| **message < 14).count(), 7, "{found:?}");
+    assert!(found[..2].contains(&14), "{found:?}");
 }
 
 async fn a_block_keeps_to_its_budget(place: Place) {
