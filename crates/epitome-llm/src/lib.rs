@@ -2,7 +2,7 @@
 //!
 //! An [`Endpoint`] says which model and where, a [`Client`] asks it once, [`Models`] asks several in order, again where that
 //! may help. Whatever goes wrong is a [`Failure`], told apart by what can be done about it; who has bytes of a reply and
-//! no client can ask for it, too. Nothing here stores anything or looks at what a model says.
+//! no client can ask for it, too. A [`summary`] is asked for, checked and mended on top of that. Nothing here stores anything.
 //!
 //! ```
 //! use epitome_core::Tokens;
@@ -35,6 +35,7 @@ mod models;
 mod receive;
 mod request;
 mod secret;
+pub mod summary;
 mod window;
 
 pub use backoff::{Backoff, Chance};

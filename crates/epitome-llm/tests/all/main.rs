@@ -13,6 +13,7 @@ mod hidden;
 mod look_alikes;
 mod overflows;
 mod schedules;
+mod summary;
 mod support;
 mod upstream;
 mod windows;

@@ -1,0 +1,135 @@
+//! The check of a summary against what it is of: what is wrong, how good it is, and what code can do about it.
+
+use epitome_core::checkpoint::{Checkpoint, Item};
+use epitome_core::loss::{self, Fate, Loss, OnInvention, Sources, What};
+use epitome_core::{Message, Role};
+
+/// A summary that was compared with its sources.
+#[derive(Clone, Debug)]
+pub(super) struct Judged {
+    pub(super) text: String,
+    pub(super) loss: Loss,
+    pub(super) score: f64,
+}
+
+/// A summary after code mended it.
+#[derive(Clone, Debug)]
+pub(super) struct Mended {
+    pub(super) text: String,
+    pub(super) struck: usize,
+    pub(super) added: usize,
+}
+
+/// Compares a summary with its sources.
+pub(super) fn judge(text: String, sources: &Sources<'_>) -> Judged {
+    let loss = loss::check(&text, sources);
+    let score = score(&loss);
+    Judged { text, loss, score }
+}
+
+/// How good a summary is: 1 for one that keeps all and makes up nothing.
+///
+/// Each kind of thing counts by what its loss costs; a line that was made up costs more than one that is missing.
+pub(super) fn score(loss: &Loss) -> f64 {
+    let (mut sum, mut all) = (0.0, 0.0);
+    for tally in &loss.tallies {
+        let kept = tally.kept as f64 + 0.9 * tally.reworded as f64 + 0.25 * tally.recoverable as f64;
+        sum += weight(tally.what) * kept / tally.total.max(1) as f64;
+        all += weight(tally.what);
+    }
+    let kept = if all > 0.0 { sum / all } else { 1.0 };
+    kept - 2.0 * loss.invented.len() as f64 / loss.claims.max(1) as f64
+}
+
+fn weight(what: What) -> f64 {
+    match what {
+        What::Constraint => 6.0,
+        What::Decision => 4.0,
+        What::Error | What::Path => 3.0,
+        What::Url | What::Email | What::Id => 2.0,
+        What::Identifier | What::Date | What::Version | What::Number | What::Sentence => 1.0,
+    }
+}
+
+/// What the writer of a summary should hear about it; nothing where it is good enough.
+pub(super) fn faults(loss: &Loss) -> Vec<(&'static str, Vec<String>)> {
+    const MOST: usize = 20;
+    let invented = loss.invented.iter().map(|found| format!("- {} (in: {})", found.text, found.claim));
+    let invented: Vec<String> = invented.take(MOST).collect();
+    let matters = |what: What| matches!(what, What::Constraint | What::Decision | What::Error | What::Path);
+    let missing = loss.missing.iter().filter(|lost| matters(lost.what));
+    let missing: Vec<String> = missing.take(MOST).map(|lost| format!("- {}", lost.text)).collect();
+    let lists = [("not in the conversation", invented), ("missing", missing)];
+    lists.into_iter().filter(|(_, list)| !list.is_empty()).collect()
+}
+
+/// Whether a summary is bad enough to ask for another one.
+pub(super) fn is_worth_another(judged: &Judged) -> bool {
+    // A few small losses are added by code, and that costs nothing.
+    const GOOD: f64 = 0.85;
+    let lost_order = judged.loss.of(What::Constraint).is_some_and(|tally| tally.missing > 0);
+    !judged.loss.invented.is_empty()
+        || lost_order
+        || judged.score < GOOD && judged.loss.count(Fate::Missing) > 3
+}
+
+/// The summary without what it made up, and with what nobody can do without.
+pub(super) fn mend(judged: &Judged, sources: &Sources<'_>, fits: &dyn Fn(&str) -> bool) -> Mended {
+    let first = loss::mend(&judged.text, &judged.loss, sources, OnInvention::Strike, fits);
+    Mended { text: first.text, struck: first.struck, added: first.added }
+}
+
+/// Takes the orders of an earlier checkpoint back in that a summary written anew no longer has.
+pub(super) fn with_orders(text: String, earlier: &Checkpoint) -> (String, usize) {
+    let lost = |item: &&Item| {
+        let said = [Message::text(Role::User, item.text())];
+        loss::check(&text, &Sources::new(&said)).missing.iter().any(|lost| lost.what == What::Constraint)
+    };
+    let orders: Vec<Item> = earlier.constraints.iter().filter(lost).cloned().collect();
+    let (mut checkpoint, count) = (Checkpoint::parse(&text).checkpoint, orders.len());
+    if count == 0 {
+        return (text, 0);
+    }
+    checkpoint.constraints.splice(0..0, orders);
+    (checkpoint.render(), count)
+}
+
+/// A model's checkpoint with what code quotes beside it: lines and names as they stood, files, the latest request.
+pub(super) fn together(text: &str, picked: &str, fits: &dyn Fn(&str) -> bool) -> String {
+    let mut checkpoint = Checkpoint::parse(text).checkpoint;
+    let picked = Checkpoint::parse(picked).checkpoint;
+    let missing = |known: &[Item], items: Vec<Item>| -> Vec<Item> {
+        let new = |item: &Item| !known.iter().any(|known| known.text().contains(item.text()));
+        items.into_iter().filter(new).collect()
+    };
+    let files = &mut checkpoint.files;
+    files.created.extend(missing(&files.created, picked.files.created));
+    files.modified.extend(missing(&files.modified, picked.files.modified));
+    files.deleted.extend(missing(&files.deleted, picked.files.deleted));
+    checkpoint.request = picked.request.or(checkpoint.request);
+    checkpoint.goal = checkpoint.goal.or(picked.goal);
+    let known = std::mem::take(&mut checkpoint.excerpts);
+    let new = picked.excerpts.into_iter().filter(|excerpt| !known.contains(excerpt));
+    checkpoint.excerpts = known.iter().cloned().chain(new).collect();
+    // A name that the summary mentions needs no place in the list.
+    checkpoint.names.extend(picked.names.into_iter().filter(|name| !text.contains(name.as_str())));
+    checkpoint.shrink(fits);
+    checkpoint.render()
+}
+
+/// The beginning of a text that fits, in whole lines where that leaves most of it.
+pub(super) fn shortened(text: &str, fits: &dyn Fn(&str) -> bool) -> String {
+    if fits(text) {
+        return text.to_owned();
+    }
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let start = |count: usize| ends.get(count).and_then(|end| text.get(..*end)).unwrap_or(text);
+    let (mut low, mut high) = (0, ends.len());
+    while high - low > 1 {
+        let middle = (low + high) / 2;
+        if fits(start(middle)) { low = middle } else { high = middle }
+    }
+    let cut = start(low);
+    let line = cut.rfind('\n').filter(|end| end * 2 >= cut.len());
+    line.and_then(|end| cut.get(..end)).unwrap_or(cut).trim_end().to_owned()
+}

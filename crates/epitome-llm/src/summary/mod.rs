@@ -1,0 +1,34 @@
+//! Summaries by a model that cannot fail: asked for with care, checked, mended, and replaced where that is better.
+//!
+//! A [`ModelSummarizer`] asks a model ([`Prompt`]), in stretches where a conversation is too long for one call ([`Stages`]),
+//! for the changes alone where there is a checkpoint already ([`Delta`]). What comes back is compared with the conversation;
+//! the model is told once what is wrong, then code mends it. Code also picks a summary of its own, and of the two the one that
+//! the check scores higher is used. What all of it may cost is capped ([`Caps`]), and what happened is told ([`Written`]).
+
+mod cancel;
+mod caps;
+mod check;
+mod conversation;
+mod delta;
+mod fence;
+mod finish;
+mod form;
+mod job;
+mod kept;
+mod prompt;
+mod run;
+mod staged;
+mod stages;
+mod summarizer;
+mod written;
+
+pub use cancel::Cancel;
+pub use caps::{Caps, Spent};
+pub use conversation::{Conversation, Telling};
+pub use delta::{Change, Delta, DeltaError, Id, listing};
+pub use fence::Fence;
+pub use kept::{Kept, KeptInMemory};
+pub use prompt::{Prompt, Task};
+pub use stages::{Parted, Stages};
+pub use summarizer::{Beside, Mode, ModelSummarizer};
+pub use written::{Rung, Written};

@@ -1,0 +1,138 @@
+//! Conversations that are too long for one call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use epitome_core::checkpoint::validate;
+use epitome_core::compact::SummaryRequest;
+use epitome_core::{Message, Role, Tokens};
+use epitome_llm::summary::{KeptInMemory, Rung, Stages};
+
+use super::{GOOD, asked, call, conversation, request, result, runtime, summarizer, tokens};
+use crate::upstream::{Act, Upstream};
+
+/// A session of many messages; each step is a call with its result.
+fn long(steps: usize) -> Vec<Message> {
+    let mut messages = conversation();
+    for step in 0..steps {
+        let id = format!("s{step}");
+        messages.push(call(&id, &format!(r#"{{"command":"run step {step}"}}"#)));
+        messages.push(result(&id, &format!("step {step} went well and wrote out/{step}.txt ").repeat(8)));
+        messages.push(Message::text(Role::Assistant, format!("Step {step} is done. ").repeat(10)));
+    }
+    messages
+}
+
+struct Picks;
+
+impl epitome_core::compact::Summarizer for Picks {
+    fn summarize(&mut self, _: &SummaryRequest<'_>) -> Result<String, epitome_core::compact::SummaryError> {
+        Err(epitome_core::compact::SummaryError("nothing is picked".to_owned()))
+    }
+}
+
+fn stages() -> Stages {
+    Stages { reserve: Tokens(1_000), parallel: 2, ..Stages::default() }
+}
+
+#[test]
+fn stretches_are_summarised_and_merged() {
+    let upstream = Upstream::new(vec![Act::say(GOOD)]);
+    let (runtime, messages) = (runtime(), long(40));
+    let mut model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(stages());
+    let request = request(&messages, &[]);
+    let (text, written) = model.write(&request, &mut Picks).unwrap();
+    assert_eq!(written.rung, Rung::Staged, "{written:?}");
+    assert!(written.chunks > 2 && written.left_out == 0, "{written:?}");
+    validate(&text).unwrap();
+    assert!(tokens(&text) <= request.max_tokens);
+    let requests = upstream.requests();
+    // Every message is told once, and no call stands without its result.
+    for step in 0..40 {
+        let tells = |said: &str| requests.iter().filter(|request| asked(request).1.contains(said)).count();
+        assert_eq!(tells(&format!("run step {step}\"")), 1, "step {step}");
+        let pair = |request: &&crate::upstream::Request| {
+            let said = asked(request).1;
+            said.contains(&format!("run step {step}\""))
+                && said.contains(&format!("[tool result: step {step} went"))
+        };
+        assert_eq!(requests.iter().filter(pair).count(), 1, "step {step}");
+    }
+    let merge = requests.iter().map(asked).find(|(_, user)| user.contains("<<<part 1 ")).unwrap();
+    assert!(
+        merge.0.contains("successive stretches") && merge.1.contains(&format!("<<<part {} ", written.chunks))
+    );
+}
+
+#[test]
+fn finished_stretches_are_not_asked_for_again() {
+    let failing = Arc::new(AtomicUsize::new(3));
+    let until = Arc::clone(&failing);
+    let upstream = Upstream::scripted(move |number, _| {
+        if number < until.load(Ordering::SeqCst) {
+            Act::say(GOOD)
+        } else {
+            Act::refuse(500, "api_error", "broken")
+        }
+    });
+    let (runtime, messages) = (runtime(), long(40));
+    let kept = Arc::new(KeptInMemory::default());
+    let one = Stages { parallel: 1, ..stages() };
+    let make = || summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(one).kept(kept.clone());
+    assert!(make().write(&request(&messages, &[]), &mut Picks).is_err());
+    assert_eq!(upstream.requests().len(), 4);
+    failing.store(usize::MAX, Ordering::SeqCst);
+    // A new summariser, as after a restart.
+    let (_, written) = make().write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!((written.rung, written.reused), (Rung::Staged, 3), "{written:?}");
+    assert_eq!(upstream.requests().len(), 4 + written.chunks - 3 + 1 + written.retries);
+}
+
+#[test]
+fn a_message_that_no_call_has_room_for_is_left_out_and_noted() {
+    let upstream = Upstream::new(vec![Act::say(GOOD)]);
+    let (runtime, mut messages) = (runtime(), long(20));
+    let words: Vec<String> = (0..6_000).map(|number| format!("pasted{number}")).collect();
+    messages.insert(10, Message::text(Role::User, words.join(" ")));
+    let mut model = summarizer(&upstream, &runtime).window(Tokens(8_000)).stages(stages());
+    let (_, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!((written.rung, written.left_out), (Rung::Staged, 1), "{written:?}");
+    let said: Vec<String> = upstream.requests().iter().map(|request| asked(request).1).collect();
+    assert!(said.iter().any(|said| said.contains("[message #10 is left out: about ")));
+    assert!(said.iter().all(|said| !said.contains("pasted77 ")));
+}
+
+#[test]
+fn a_request_that_was_too_large_is_parted() {
+    // A server with a window of its own that nobody told us.
+    let upstream = Upstream::scripted(|_, request| {
+        let sent = tokens(&request.text).0;
+        if sent > 3_500 {
+            return Act::refuse(
+                400,
+                "invalid_request_error",
+                &format!("prompt is too long: {sent} tokens > 3500 maximum"),
+            );
+        }
+        Act::say(GOOD)
+    });
+    let (runtime, messages) = (runtime(), long(40));
+    let mut model = summarizer(&upstream, &runtime);
+    let (text, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!(written.rung, Rung::Staged, "{written:?}");
+    assert!(written.troubles[0].contains("too large"), "{written:?}");
+    validate(&text).unwrap();
+}
+
+#[test]
+fn stretches_that_cannot_be_merged_by_the_model_are_merged_by_code() {
+    let upstream = Upstream::scripted(|_, request| {
+        if asked(request).1.contains("<<<part 1 ") { Act::say("") } else { Act::say(GOOD) }
+    });
+    let (runtime, messages) = (runtime(), long(40));
+    let mut model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(stages());
+    let (text, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!(written.rung, Rung::Staged);
+    assert!(written.troubles.iter().any(|trouble| trouble.starts_with("the stretches were merged by code")));
+    validate(&text).unwrap();
+}
