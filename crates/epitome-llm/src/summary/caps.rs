@@ -8,7 +8,7 @@ use epitome_core::{Tokens, Usage};
 /// The most that all summaries of one compaction may cost together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Caps {
-    /// Questions to a model, repeated ones included.
+    /// Questions to a model: once so many were asked, repeated ones included, no further one is begun.
     pub calls: usize,
     /// Tokens, in and out.
     pub tokens: Tokens,
@@ -36,34 +36,44 @@ pub struct Spent {
     /// What it costs, where a tariff is known.
     pub money: Option<Money>,
     /// What is under way and not billed yet.
-    pub(super) open: Tokens,
+    open: Tokens,
+    /// What that will cost at most, where a tariff is known.
+    open_money: Money,
 }
 
 impl Spent {
     /// Whether one more call of this size is allowed.
     pub(super) fn allows(&self, caps: &Caps, tariff: Option<&Tariff>, input: Tokens, output: Tokens) -> bool {
         let used = self.usage.total_input() + self.usage.output + self.open;
-        let price = tariff.map(|tariff| tariff.input(input, Tokens::ZERO) + tariff.output(input, output));
-        let paid = self.money.unwrap_or(Money::ZERO) + price.unwrap_or(Money::ZERO);
+        let paid = self.money.unwrap_or(Money::ZERO) + self.open_money + price(tariff, input, output);
         self.calls < caps.calls
             && used + input + output <= caps.tokens
             && caps.money.is_none_or(|most| paid <= most)
     }
 
-    pub(super) fn begin(&mut self, size: Tokens) {
+    /// A call of this size begins.
+    pub(super) fn begin(&mut self, tariff: Option<&Tariff>, input: Tokens, output: Tokens) {
         self.calls += 1;
-        self.open += size;
+        self.open += input + output;
+        self.open_money += price(tariff, input, output);
     }
 
-    pub(super) fn end(&mut self, size: Tokens, usage: Usage, tariff: Option<&Tariff>) {
-        self.open = self.open - size;
-        self.usage.input += usage.input;
-        self.usage.cache_read += usage.cache_read;
-        self.usage.cache_write += usage.cache_write;
-        self.usage.output += usage.output;
+    /// It is over, and this was billed for it.
+    pub(super) fn end(&mut self, tariff: Option<&Tariff>, input: Tokens, output: Tokens, billed: Usage) {
+        self.open = self.open - (input + output);
+        self.open_money = self.open_money - price(tariff, input, output);
+        self.usage.input += billed.input;
+        self.usage.cache_read += billed.cache_read;
+        self.usage.cache_write += billed.cache_write;
+        self.usage.output += billed.output;
         let Some(tariff) = tariff else { return };
-        let input = usage.total_input();
-        let price = tariff.input(input, usage.cache_read) + tariff.output(input, usage.output);
-        self.money = Some(self.money.unwrap_or(Money::ZERO) + price);
+        let sent = billed.total_input();
+        let paid = tariff.input(sent, billed.cache_read) + tariff.output(sent, billed.output);
+        self.money = Some(self.money.unwrap_or(Money::ZERO) + paid);
     }
+}
+
+// What a call costs at most: without any cache.
+fn price(tariff: Option<&Tariff>, input: Tokens, output: Tokens) -> Money {
+    tariff.map_or(Money::ZERO, |tariff| tariff.input(input, Tokens::ZERO) + tariff.output(input, output))
 }

@@ -79,19 +79,43 @@ pub(super) fn mend(judged: &Judged, sources: &Sources<'_>, fits: &dyn Fn(&str) -
     Mended { text: first.text, struck: first.struck, added: first.added }
 }
 
-/// Takes the orders of an earlier checkpoint back in that a summary written anew no longer has.
-pub(super) fn with_orders(text: String, earlier: &Checkpoint) -> (String, usize) {
-    let lost = |item: &&Item| {
-        let said = [Message::text(Role::User, item.text())];
-        loss::check(&text, &Sources::new(&said)).missing.iter().any(|lost| lost.what == What::Constraint)
-    };
-    let orders: Vec<Item> = earlier.constraints.iter().filter(lost).cloned().collect();
-    let (mut checkpoint, count) = (Checkpoint::parse(&text).checkpoint, orders.len());
-    if count == 0 {
-        return (text, 0);
+/// The orders in a text of the user's that a summary no longer has.
+fn lost_orders(summary: &str, said: &str) -> Vec<String> {
+    let said = [Message::text(Role::User, said)];
+    let loss = loss::check(summary, &Sources::new(&said));
+    loss.missing.into_iter().filter(|lost| lost.what == What::Constraint).map(|lost| lost.text).collect()
+}
+
+/// Takes the orders of an earlier checkpoint back in that a summary no longer has; how many they are.
+///
+/// A request that is no longer the latest goes, but not what it orders.
+pub(super) fn with_orders(text: String, earlier: &Checkpoint, is_answered: bool) -> (String, usize) {
+    let mut checkpoint = Checkpoint::parse(&text).checkpoint;
+    let lost = |item: &&Item| !lost_orders(&text, item.text()).is_empty();
+    let mut orders: Vec<Item> = earlier.constraints.iter().filter(lost).cloned().collect();
+    if is_answered && checkpoint.request == earlier.request {
+        checkpoint.request = None;
+        let rest = checkpoint.render();
+        if let Some(request) = &earlier.request {
+            let lost = lost_orders(&rest, request.text());
+            orders.extend(lost.iter().filter_map(|order| Item::new(order, request.source())));
+        }
     }
+    let count = orders.len();
     checkpoint.constraints.splice(0..0, orders);
     (checkpoint.render(), count)
+}
+
+/// The same for a summary that is no checkpoint, as far as there is room.
+pub(super) fn with_lines(text: String, earlier: &[String], fits: &dyn Fn(&str) -> bool) -> (String, usize) {
+    let (mut text, mut count) = (text, 0);
+    for order in earlier.iter().flat_map(|earlier| lost_orders(&text, earlier)).collect::<Vec<_>>() {
+        let longer = format!("{text}\n- {order}");
+        if fits(&longer) {
+            (text, count) = (longer, count + 1);
+        }
+    }
+    (text, count)
 }
 
 /// A model's checkpoint with what code quotes beside it: lines and names as they stood, files, the latest request.

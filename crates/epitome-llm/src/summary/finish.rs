@@ -11,7 +11,6 @@ use super::written::{Rung, Written};
 /// A model's summary as it will be used: within its room, without inventions, with what must not be lost.
 pub(super) fn finished(
     judged: Judged,
-    rung: Rung,
     job: &Job<'_>,
     offline: &mut dyn Summarizer,
     report: &mut Written,
@@ -19,12 +18,16 @@ pub(super) fn finished(
     const PASSES: usize = 2;
     let fits = |text: &str| job.room.holds(text);
     let mut judged = judged;
-    if let Some(earlier) = job.earlier.as_ref().filter(|_| rung != Rung::Delta) {
-        let (text, added) = check::with_orders(judged.text, earlier);
-        report.added += added;
-        judged.text = text;
+    let mut added = 0;
+    if let Some(earlier) = &job.earlier {
+        (judged.text, added) = check::with_orders(judged.text, earlier, job.has_request());
     }
-    judged = judge(within(judged.text, job), &job.sources());
+    judged.text = within(judged.text, job);
+    if job.request.level != Level::Checkpoint {
+        (judged.text, added) = check::with_lines(judged.text, job.request.previous, &fits);
+    }
+    report.added += added;
+    judged = judge(judged.text, &job.sources());
     report.invented = judged.loss.invented.len();
     for _ in 0..PASSES {
         let mended = check::mend(&judged, &job.sources(), &fits);

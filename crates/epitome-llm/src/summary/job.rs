@@ -80,6 +80,13 @@ impl<'a> Job<'a> {
         (1..).zip(self.request.previous).map(named).collect()
     }
 
+    /// Whether the user asks for something in the messages, so that what was asked for before is no longer the latest.
+    pub(super) fn has_request(&self) -> bool {
+        let says = |block: &Block| matches!(block, Block::Text(text) if !text.text.trim().is_empty());
+        let asks = |message: &Message| message.role == Role::User && message.blocks.iter().any(says);
+        self.request.messages.iter().any(asks)
+    }
+
     /// Whether the messages end within a task whose later steps are not among them.
     pub(super) fn is_split(&self) -> bool {
         let answers = |block: &Block| matches!(block, Block::ToolResult(_));

@@ -17,7 +17,7 @@ use super::prompt::again;
 use super::written::Written;
 use crate::call::{Answer, Call};
 use crate::clock::Clock;
-use crate::models::{Models, NoAnswer};
+use crate::models::{Models, NoAnswer, Tried};
 use crate::window::Window;
 
 /// Why there is no summary of a model's.
@@ -82,24 +82,25 @@ impl Asker {
             answered = self.models.ask(call) => Ok(answered),
             () = self.clock.sleep(left) => Err(Trouble::Late),
         };
-        let (answer, tried, usage) = match asked {
-            Err(trouble) => (Err(trouble), 0, sent(input)),
+        let (answer, failed, usage) = match asked {
+            Err(trouble) => (Err(trouble), 1, sent(input)),
             Ok(Err(none)) => {
-                (Err(self.trouble(&none, input + call.max_output)), none.tried.len(), Usage::default())
+                let failed = requests(&none.tried);
+                (Err(self.trouble(&none, input + call.max_output)), failed, Usage::default())
             }
             Ok(Ok(answered)) => {
-                let count = answered.tried.len();
-                let billed = answered.answer.usage.unwrap_or_else(|| Usage {
-                    output: counter().text(&answered.answer.text),
-                    ..sent(input)
-                });
-                (self.arrived(answered.answer, input), count, billed)
+                let failed = requests(&answered.tried);
+                let ours = || Usage { output: counter().text(&answered.answer.text), ..sent(input) };
+                let billed = answered.answer.usage.unwrap_or_else(ours);
+                locked(&self.account).spent.calls += 1;
+                (self.arrived(answered.answer, input), failed, billed)
             }
         };
         let mut account = locked(&self.account);
-        account.spent.end(input + call.max_output, usage, self.tariff.as_ref());
-        account.spent.unanswered += tried + usize::from(matches!(answer, Err(Trouble::Late)));
-        account.spent.calls += if answer.is_ok() { tried } else { tried.saturating_sub(1) };
+        account.spent.end(self.tariff.as_ref(), input, call.max_output, usage);
+        account.spent.unanswered += failed;
+        // One was booked in advance.
+        account.spent.calls = (account.spent.calls + failed).saturating_sub(1);
         answer
     }
 
@@ -118,7 +119,7 @@ impl Asker {
         if !account.spent.allows(&self.caps, self.tariff.as_ref(), input, output) {
             return Err(Trouble::Capped);
         }
-        account.spent.begin(input + output);
+        account.spent.begin(self.tariff.as_ref(), input, output);
         Ok(left)
     }
 
@@ -183,6 +184,11 @@ impl Asker {
             }
         }
     }
+}
+
+// Those that were sent: an endpoint that failed too often lately is not asked.
+fn requests(tried: &[Tried]) -> usize {
+    tried.iter().filter(|tried| tried.failure.is_some()).count()
 }
 
 fn sent(input: Tokens) -> Usage {

@@ -7,7 +7,7 @@ use epitome_core::checkpoint::{Checkpoint, merge};
 use epitome_core::compact::{Level, Summarizer, SummaryRequest};
 use epitome_core::loss::Sources;
 use epitome_core::{Block, ContentHash, Message, Tokens};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 
 use super::check::{self, Judged, judge};
 use super::conversation::{Conversation, piece};
@@ -133,8 +133,9 @@ impl Staged<'_> {
             (0..).zip(&texts).filter(|(_, text)| text.is_none()).map(|(at, _)| at).collect();
         let mut waiting = missing.into_iter();
         let mut asked: JoinSet<(usize, Result<Answer, Trouble>)> = JoinSet::new();
+        let mut failed = None;
         loop {
-            while asked.len() < self.setup.stages.parallel.max(1) {
+            while failed.is_none() && asked.len() < self.setup.stages.parallel.max(1) {
                 let Some((at, chunk)) = waiting.next().and_then(|at| Some((at, chunks.get(at)?))) else {
                     break;
                 };
@@ -142,14 +143,24 @@ impl Staged<'_> {
                 asked.spawn(async move { (at, asker.ask(&call).await) });
             }
             let Some(done) = asked.join_next().await else { break };
-            let Ok((at, answer)) = done else { continue };
-            let answer = answer?;
+            let stopped = |error: JoinError| Trouble::NoAnswer(error.to_string());
+            // What is under way is waited for, as it need not be asked for again then.
+            let (at, answer) = match done.map_err(stopped).and_then(|(at, answer)| Ok((at, answer?))) {
+                Ok(answered) => answered,
+                Err(trouble) => {
+                    failed.get_or_insert(trouble);
+                    continue;
+                }
+            };
             report.model = Some(answer.model.clone());
             if let (Some(chunk), Some(text)) = (chunks.get(at), texts.get_mut(at)) {
                 *text = Some(self.read(chunk, &answer, each, report));
             }
         }
-        Ok(texts.into_iter().flatten().collect())
+        match failed {
+            Some(trouble) => Err(trouble),
+            None => Ok(texts.into_iter().flatten().collect()),
+        }
     }
 
     // What a stretch makes up would look like a source to all that comes after.

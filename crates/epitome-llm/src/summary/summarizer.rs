@@ -172,13 +172,15 @@ impl ModelSummarizer {
         let job = Job::new(request, &self.setup.telling);
         let mut report = Written::default();
         let asked = self.runtime.block_on(self.asked(&job, &mut report));
+        if self.asker.cancel.is_cancelled() {
+            return Err(SummaryError(Trouble::Cancelled.to_string()));
+        }
         let drafted = match asked {
-            Err(Trouble::Cancelled) => return Err(SummaryError(Trouble::Cancelled.to_string())),
             Err(trouble) => {
                 report.troubles.push(trouble.to_string());
                 None
             }
-            Ok((judged, rung)) => Some((finished(judged, rung, &job, offline, &mut report), rung)),
+            Ok((judged, rung)) => Some((finished(judged, &job, offline, &mut report), rung)),
         };
         let chosen = chosen(drafted, &job, offline, &mut report);
         report.spent = self.asker.spent();

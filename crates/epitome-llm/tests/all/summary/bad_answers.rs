@@ -259,3 +259,55 @@ fn every_level_has_its_prompt_and_a_summary() {
     systems.dedup();
     assert_eq!(systems.len(), 4);
 }
+
+#[test]
+fn a_request_that_is_no_longer_the_latest_goes_but_not_what_it_orders() {
+    let previous = [format!(
+        "{GOOD}\n\n## Latest User Request (#9 user)\n> Please write tests/dates.rs. Never use the network in tests."
+    )];
+    let log = "The tests in tests/dates.rs pass, and src/parser.rs was not changed again. ".repeat(30);
+    let messages = [
+        Message::text(epitome_core::Role::Assistant, log),
+        Message::text(epitome_core::Role::User, "Now publish the importer as version 2.1.0."),
+    ];
+    let request = SummaryRequest { first: 10, range: 0..12, ..request(&messages, &previous) };
+    let upstream = Upstream::new(vec![Act::say(
+        r#"{"changes": [{"op": "add", "section": "done", "text": "The tests in tests/dates.rs pass"}]}"#,
+    )]);
+    let (text, written) = write(&upstream, &request, same);
+    assert_eq!(written.rung, Rung::Delta, "{written:?}\n{text}");
+    let checkpoint = Checkpoint::parse(&text).checkpoint;
+    assert!(checkpoint.request.is_none_or(|request| request.text().contains("publish")), "{text}");
+    assert!(
+        checkpoint.constraints.iter().any(|item| item.text().contains("Never use the network")),
+        "{text}"
+    );
+}
+
+#[test]
+fn orders_in_earlier_prose_are_not_forgotten() {
+    let previous = ["The user said: Never touch src/generated.rs, it is written by a tool.".to_owned()];
+    let log = "The tests in tests/dates.rs pass, and src/parser.rs was not changed again. ".repeat(30);
+    let messages = [Message::text(epitome_core::Role::Assistant, log)];
+    let request =
+        SummaryRequest { level: Level::Rolling, first: 10, range: 0..11, ..request(&messages, &previous) };
+    let upstream = Upstream::new(vec![Act::say(
+        "The tests in tests/dates.rs pass, and src/parser.rs was not changed again.",
+    )]);
+    let (text, written) = write(&upstream, &request, same);
+    assert!(text.contains("Never touch src/generated.rs"), "{written:?}\n{text}");
+}
+
+#[test]
+fn clones_can_be_handed_to_other_threads_and_begin_with_nothing_spent() {
+    fn shared<T: Clone + Send + Sync + 'static>(_: &T) {}
+    let upstream = Upstream::new(vec![Act::say(GOOD)]);
+    let (runtime, messages) = (runtime(), conversation());
+    let first = summarizer(&upstream, &runtime).caps(Caps { calls: 1, ..Caps::default() });
+    shared(&first);
+    for _ in 0..2 {
+        let mut clone = first.clone();
+        let (_, written) = clone.write(&request(&messages, &[]), &mut first.clone()).unwrap();
+        assert_eq!((written.rung, written.spent.calls), (Rung::Whole, 1));
+    }
+}

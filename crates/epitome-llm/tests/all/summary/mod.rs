@@ -3,6 +3,7 @@
 mod bad_answers;
 mod deltas;
 mod quoting;
+mod schedules;
 mod staged;
 mod stages;
 
@@ -134,8 +135,12 @@ pub(super) fn request<'a>(messages: &'a [Message], previous: &'a [String]) -> Su
     }
 }
 
+pub(super) fn counter() -> Counter {
+    Counter::new(Bpe::o200k(), ImagePricing::Anthropic)
+}
+
 pub(super) fn tokens(text: &str) -> Tokens {
-    Counter::new(Bpe::o200k(), ImagePricing::Anthropic).text(text)
+    counter().text(text)
 }
 
 /// What the model was asked in this request: the system prompt and the first message.
