@@ -11,38 +11,69 @@ use crate::fail::misuse;
 use crate::print::{Align, FAINT, Table, paint, say};
 use crate::settings::Settings;
 
+/// What is told of a setting.
+struct Row {
+    name: &'static str,
+    value: String,
+    default: String,
+    origin: Origin,
+    doc: &'static str,
+}
+
+fn row(setting: &Setting, configured: &Settings) -> Row {
+    Row {
+        name: setting.name,
+        value: setting.value(&configured.values),
+        default: setting.default_value(),
+        origin: configured.origin(setting.name),
+        doc: setting.doc,
+    }
+}
+
+// A preset is no setting: it is what all settings begin with.
+fn preset(configured: &Settings) -> Row {
+    let (name, origin) = match configured.preset() {
+        Some((preset, origin)) => (preset.as_str(), origin),
+        None => ("none", Origin::Default),
+    };
+    let doc = "The system whose numbers stand in for the defaults.";
+    Row { name: "preset", value: name.to_owned(), default: "none".to_owned(), origin, doc }
+}
+
+fn named(name: &str, configured: &Settings) -> anyhow::Result<Row> {
+    if name.eq_ignore_ascii_case("preset") || name == "EPITOME_PRESET" {
+        return Ok(preset(configured));
+    }
+    let found = settings::find(name).map_err(|error| misuse(error, "epitome config lists every setting"))?;
+    Ok(row(found, configured))
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Config, configured: &Settings) -> anyhow::Result<()> {
-    let mut wanted: Vec<&Setting> = SETTINGS.iter().collect();
-    if !arguments.names.is_empty() {
-        let find = |name: &String| {
-            settings::find(name).map_err(|error| misuse(error, "epitome config lists every setting"))
-        };
-        wanted = arguments.names.iter().map(find).collect::<Result<_, _>>()?;
-    }
-    let said = |setting: &&Setting| configured.origin(setting.name) != Origin::Default;
-    wanted.retain(|setting| !arguments.changed || said(setting));
+    let mut wanted = match arguments.names.as_slice() {
+        [] => std::iter::once(preset(configured))
+            .chain(SETTINGS.iter().map(|setting| row(setting, configured)))
+            .collect(),
+        names => names.iter().map(|name| named(name, configured)).collect::<anyhow::Result<Vec<Row>>>()?,
+    };
+    wanted.retain(|row| !arguments.changed || row.origin != Origin::Default);
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        for setting in &wanted {
-            let told = json!({
-                "name": setting.name,
-                "value": setting.value(&configured.values),
-                "default": setting.default_value(),
-                "origin": configured.origin(setting.name).to_string(),
-                "doc": setting.doc,
-            });
+        for Row { name, value, default, origin, doc } in &wanted {
+            let origin = origin.to_string();
+            let told =
+                json!({"name": name, "value": value, "default": default, "origin": origin, "doc": doc});
             writeln!(out, "{told}")?;
         }
         return Ok(());
     }
     let mut table = Table::new(&[("setting", Align::Left), ("value", Align::Left), ("from", Align::Left)]);
-    for setting in &wanted {
-        let value = match setting.value(&configured.values) {
-            value if value.is_empty() => "none".to_owned(),
+    for row in &wanted {
+        let value = match row.value.as_str() {
+            "" => "none".to_owned(),
             value => value.replace('\n', "\\n"),
         };
-        table.row([setting.name.to_owned(), value, configured.origin(setting.name).to_string()]);
+        table.row([row.name.to_owned(), value, row.origin.to_string()]);
     }
     write!(out, "{}", table.render())?;
     if wanted.is_empty() {

@@ -13,13 +13,13 @@ pub(crate) type Settings = epitome::Configured;
 
 const HINT: &str = "epitome config shows what is in force, docs/settings.md lists every setting";
 
-/// Reads all layers; a preset stands in for the defaults.
+/// Reads all layers; a preset that is asked for goes before one that a file or the environment names.
 pub(crate) fn layered(
     config: Option<&Path>,
     flags: &[String],
     preset: Option<Preset>,
 ) -> anyhow::Result<Settings> {
-    let mut layers = preset.map_or_else(Layers::default, Layers::preset);
+    let mut layers = Layers::default();
     match config {
         Some(path) => layers.file(path),
         None => layers.file_here(),
@@ -29,6 +29,9 @@ pub(crate) fn layered(
         error => failure(error, HINT),
     })?;
     layers.environment(env::vars_os()).map_err(|error| misuse(error, HINT))?;
+    if let Some(preset) = preset {
+        layers.set("preset", preset.as_str()).map_err(|error| misuse(error, HINT))?;
+    }
     for flag in flags {
         let Some((name, value)) = flag.split_once('=') else {
             return Err(misuse(format!("--set {flag} has no value"), "write --set name=value"));
@@ -36,4 +39,27 @@ pub(crate) fn layered(
         layers.set(name, value).map_err(|error| misuse(format!("--set {error}"), HINT))?;
     }
     layers.finish().map_err(|error| misuse(error, HINT))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    // Whoever gives an argument by its variable must not be told that it is no setting.
+    #[test]
+    fn variables_of_arguments_are_let_be() {
+        fn variables(command: &clap::Command, found: &mut Vec<std::ffi::OsString>) {
+            found.extend(command.get_arguments().filter_map(|argument| argument.get_env()).map(Into::into));
+            command.get_subcommands().for_each(|command| variables(command, found));
+        }
+        let mut found = Vec::new();
+        variables(&crate::args::Cli::command(), &mut found);
+        assert!(found.iter().any(|name| name == "EPITOME_TENANT"), "{found:?}");
+        for name in found {
+            let read = Layers::default().environment([(name.clone(), "x".into())]);
+            assert!(read.is_ok(), "{name:?}: {read:?}");
+        }
+    }
 }

@@ -3,10 +3,14 @@
 //! It turns words into values and nothing more: where the words come from (file, environment, flags) and
 //! which source wins is the caller's affair.
 
+mod close;
+mod later;
 mod word;
 
 use serde::Serialize;
 
+use self::close::closest;
+pub(crate) use self::close::distance;
 use self::word::Word;
 use crate::topics::TopicSettings;
 use crate::{compact, prune};
@@ -65,6 +69,14 @@ pub enum SettingsError {
         key: String,
         /// The name that was probably meant.
         suggestion: Option<&'static str>,
+    },
+    /// A seed has this setting, and nothing here could follow it yet.
+    #[error("{key:?} is not a setting yet: {why}")]
+    NotYet {
+        /// The name that was given.
+        key: String,
+        /// What it waits for.
+        why: &'static str,
     },
     /// The value is not of the setting's kind.
     #[error("{name} cannot be {value:?}, it takes {expected}")]
@@ -182,13 +194,13 @@ pub const SETTINGS: &[Setting] = settings! {
         "How many characters of such an error stay.";
     warn_tokens of prune, [],
         "Estimated input tokens above which a request is worth an early warning.";
-    compaction_enabled of compact, ["NOUS_COMPACTION_ENABLED"],
+    compaction_enabled of compact, ["NOUS_COMPACTION_ENABLED", "enabled"],
         "Whether history is compacted at all; if not, only the oldest messages beyond max_conversation_messages go.";
     strategy of compact, ["CompactionStrategy"],
         "What is done to make a conversation smaller; summarize is another name for narrative.";
     fallback of compact, [],
         "What happens when a summary cannot be had or everything is protected: what the seed does, or whatever it takes.";
-    compaction_threshold of compact, ["NOUS_COMPACTION_THRESHOLD", "CompactionThresholdTokens", "input_token_budget", "NOUS_INPUT_TOKEN_BUDGET"],
+    compaction_threshold of compact, ["NOUS_COMPACTION_THRESHOLD", "CompactionThresholdTokens", "input_token_budget", "INPUT_TOKEN_BUDGET", "NOUS_INPUT_TOKEN_BUDGET"],
         "Compaction is due when everything that is sent exceeds this; off: when it exceeds hard_threshold.";
     reserve_tokens of compact, ["reserveTokens"],
         "Tokens of the window that are kept free for the next turn.";
@@ -254,10 +266,10 @@ pub const SETTINGS: &[Setting] = settings! {
 
 /// Finds a setting by its name, its name in the environment, as a flag, or a seed's name for it.
 pub fn find(key: &str) -> Result<&'static Setting, SettingsError> {
-    SETTINGS
-        .iter()
-        .find(|setting| setting.answers_to(key))
-        .ok_or_else(|| SettingsError::Unknown { key: key.to_owned(), suggestion: closest(key) })
+    SETTINGS.iter().find(|setting| setting.answers_to(key)).ok_or_else(|| match later::waits_for(key) {
+        Some(why) => SettingsError::NotYet { key: key.to_owned(), why },
+        None => SettingsError::Unknown { key: key.to_owned(), suggestion: closest(key) },
+    })
 }
 
 /// Sets what `key` names to what `value` says.
@@ -270,37 +282,6 @@ pub fn apply(settings: &mut Settings, key: &str, value: &str) -> Result<(), Sett
         value: value.to_owned(),
         expected,
     })
-}
-
-fn closest(key: &str) -> Option<&'static str> {
-    let key = key.strip_prefix("EPITOME_").unwrap_or(key).to_ascii_lowercase().replace('-', "_");
-    let names = SETTINGS.iter().flat_map(|setting| {
-        let aliases = setting.aliases.iter().map(|alias| (alias.to_ascii_lowercase(), setting.name));
-        aliases.chain([(setting.name.to_owned(), setting.name)])
-    });
-    names
-        .map(|(written, name)| (distance(&key, &written), name))
-        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
-        .min()
-        .map(|(_, name)| name)
-}
-
-// Levenshtein's distance, one row at a time.
-pub(crate) fn distance(left: &str, right: &str) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, from) in left.bytes().enumerate() {
-        let mut diagonal = line;
-        let mut before = line + 1;
-        for (cell, to) in row.iter_mut().skip(1).zip(right.bytes()) {
-            let best = (diagonal + usize::from(from != to)).min(*cell + 1).min(before + 1);
-            diagonal = std::mem::replace(cell, best);
-            before = best;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = line + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -343,6 +324,8 @@ mod tests {
             ("EPITOME_PRUNE_MODE", "every_call"),
             ("exclude-tools", "read, mcp__memory__*"),
             ("clear_at_least", "10,000"),
+            ("compaction_threshold", "100k"),
+            ("keep_recent_tokens", "1.5K"),
             ("keep_error_tails", "no"),
         ];
         for (key, value) in words {
@@ -354,6 +337,8 @@ mod tests {
         assert_eq!(settings.prune.prune_mode, PruneMode::EveryCall);
         assert_eq!(settings.prune.exclude_tools, ["read", "mcp__memory__*"]);
         assert_eq!(settings.prune.clear_at_least, Tokens(10_000));
+        assert_eq!(settings.compact.compaction_threshold, Some(Tokens(100_000)));
+        assert_eq!(settings.compact.keep_recent_tokens, Tokens(1_500));
         assert!(!settings.prune.keep_error_tails);
         apply(&mut settings, "tool_result_max_chars", "off").unwrap();
         assert_eq!(settings.prune.tool_result_max_chars, None);

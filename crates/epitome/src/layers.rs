@@ -1,15 +1,17 @@
 //! Settings in layers: defaults or a preset, then a file, then the environment, then flags. Each value knows where it is from.
 
+mod origin;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use epitome_core::compact::Preset;
 use epitome_core::models::{ModelPatch, ModelTable};
 use epitome_core::settings::{self, SETTINGS, Settings, SettingsError};
-use thiserror::Error;
+
+pub use self::origin::{LayerError, Origin};
 
 /// The file that is read where nobody names one.
 pub const FILE: &str = "epitome.toml";
@@ -17,79 +19,27 @@ pub const FILE: &str = "epitome.toml";
 /// What the names of all variables begin with.
 const PREFIX: &str = "EPITOME_";
 
-/// Variables of the command itself, of the proxy and of the test command, which are no settings.
-const NOT_SETTINGS: [&str; 9] = [
+/// The name under which a layer takes a preset.
+const PRESET: &str = "preset";
+
+/// Variables of the command itself, of the proxy, of the test command and of the benchmarks, which are no settings.
+const NOT_SETTINGS: [&str; 12] = [
     "CONFIG",
     "LOG",
     "LISTEN",
     "ANTHROPIC_UPSTREAM",
     "OPENAI_UPSTREAM",
     "DB",
+    "TENANT",
     "TRANSCRIPTS",
     "FUZZ_SECONDS",
     "WRITE",
+    "SESSIONS",
+    "TURNS",
 ];
 
-/// Where a value is from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody said otherwise.
-    #[default]
-    Default,
-    /// A preset.
-    Preset(&'static str),
-    /// A file.
-    File(PathBuf),
-    /// A variable of the environment.
-    Environment(String),
-    /// The command line or the program itself.
-    Flag,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Default => out.write_str("default"),
-            Origin::Preset(name) => write!(out, "preset {name}"),
-            Origin::File(path) => write!(out, "{}", path.display()),
-            Origin::Environment(name) => out.write_str(name),
-            Origin::Flag => out.write_str("flag"),
-        }
-    }
-}
-
-/// A layer that cannot be used.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum LayerError {
-    /// The file cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
-    /// The file is no TOML, or a table in it is wrong.
-    #[error("{}: {what}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A layer names a setting that does not exist, or gives it a value it cannot have.
-    #[error("{place}: {error}")]
-    Setting {
-        /// Where it stands.
-        place: String,
-        /// What is wrong.
-        error: SettingsError,
-    },
-    /// All values are possible, but not together.
-    #[error("the settings do not fit together: {0}")]
-    Together(SettingsError),
-}
+/// The sections that ADR 033 has its settings in, so that they can be taken over as they are.
+const SECTIONS: [&str; 5] = ["conversation", "history", "compression", "tiers", "topicBoundary"];
 
 /// Settings in the making: layers are added in their order, later ones win.
 ///
@@ -108,17 +58,16 @@ pub struct Layers {
     values: Settings,
     models: ModelTable,
     origins: BTreeMap<&'static str, Origin>,
+    preset: Option<(Preset, Origin)>,
+    // What was said so far: it stands above a preset, also above one that is named later.
+    said: Vec<(&'static str, String)>,
 }
 
 impl Layers {
-    /// Begins with what a preset says, in place of the defaults.
+    /// Begins with what a preset says, in place of the defaults; a layer that names another preset wins.
     pub fn preset(preset: Preset) -> Self {
-        let mut layers = Self { values: preset.settings(), ..Self::default() };
-        for setting in SETTINGS {
-            if setting.value(&layers.values) != setting.default_value() {
-                layers.origins.insert(setting.name, Origin::Preset(preset.as_str()));
-            }
-        }
+        let mut layers = Self { preset: Some((preset, Origin::Flag)), ..Self::default() };
+        layers.begin_again();
         layers
     }
 
@@ -142,14 +91,27 @@ impl Layers {
             path: path.to_owned(),
             what: error.to_string().trim().to_owned(),
         };
-        let table: toml::Table = text.parse().map_err(malformed)?;
+        let mut table: toml::Table = text.parse().map_err(malformed)?;
+        if let Some(models) = table.remove("models") {
+            let models: BTreeMap<String, ModelPatch> = models.try_into().map_err(malformed)?;
+            self.models.extend(models);
+        }
+        self.table(table, path)
+    }
+
+    fn table(&mut self, table: toml::Table, path: &Path) -> Result<(), LayerError> {
         for (name, value) in table {
-            if name == "models" {
-                let models: BTreeMap<String, ModelPatch> = value.try_into().map_err(malformed)?;
-                self.models.extend(models);
-                continue;
-            }
             let value = match value {
+                toml::Value::Table(section) if SECTIONS.contains(&name.as_str()) => {
+                    self.table(section, path)?;
+                    continue;
+                }
+                toml::Value::Table(_) => {
+                    let what = format!(
+                        "there is no section [{name}]; settings stand at the top of the file, models in [models.NAME]"
+                    );
+                    return Err(LayerError::Malformed { path: path.to_owned(), what });
+                }
                 toml::Value::String(text) => text,
                 toml::Value::Array(items) => items
                     .iter()
@@ -196,17 +158,53 @@ impl Layers {
         place: impl Fn() -> String,
     ) -> Result<(), LayerError> {
         let wrong = |error| LayerError::Setting { place: place(), error };
+        if name.eq_ignore_ascii_case(PRESET) {
+            self.preset = preset_of(value).map_err(wrong)?.map(|preset| (preset, origin));
+            self.begin_again();
+            return Ok(());
+        }
         let found = settings::find(name).map_err(wrong)?;
         settings::apply(&mut self.values, name, value).map_err(wrong)?;
+        self.said.push((found.name, value.to_owned()));
         self.origins.insert(found.name, origin);
         Ok(())
+    }
+
+    // What was said is laid over the preset, or over the defaults.
+    fn begin_again(&mut self) {
+        self.origins.retain(|_, origin| !matches!(origin, Origin::Preset(_)));
+        self.values = Settings::default();
+        if let Some((preset, _)) = &self.preset {
+            self.values = preset.settings();
+            for setting in SETTINGS {
+                if setting.value(&self.values) != setting.default_value() {
+                    self.origins.entry(setting.name).or_insert(Origin::Preset(preset.as_str()));
+                }
+            }
+        }
+        for (name, value) in &self.said {
+            // It was taken once, and whether it is taken does not depend on the rest.
+            let _ = settings::apply(&mut self.values, name, value);
+        }
     }
 
     /// Judges all settings together.
     pub fn finish(self) -> Result<Configured, LayerError> {
         self.values.validate().map_err(LayerError::Together)?;
-        let Self { values, models, origins } = self;
-        Ok(Configured { values, models, origins })
+        let Self { values, models, origins, preset, said: _ } = self;
+        Ok(Configured { values, models, origins, preset })
+    }
+}
+
+fn preset_of(value: &str) -> Result<Option<Preset>, SettingsError> {
+    match Preset::named(value) {
+        None if ["none", "off"].contains(&value) => Ok(None),
+        None => Err(SettingsError::BadValue {
+            name: PRESET,
+            value: value.to_owned(),
+            expected: "nous, nous-draft, micro-agent, nexus, friday or none",
+        }),
+        preset => Ok(preset),
     }
 }
 
@@ -218,6 +216,7 @@ pub struct Configured {
     /// The model table, extended by the files' `[models.NAME]` tables.
     pub models: ModelTable,
     origins: BTreeMap<&'static str, Origin>,
+    preset: Option<(Preset, Origin)>,
 }
 
 impl Configured {
@@ -227,6 +226,11 @@ impl Configured {
         layers.file_here()?;
         layers.environment(std::env::vars_os())?;
         layers.finish()
+    }
+
+    /// The preset in place of the defaults, and who named it.
+    pub fn preset(&self) -> Option<(Preset, Origin)> {
+        self.preset.clone()
     }
 
     /// Where the value of a setting is from.
@@ -252,6 +256,43 @@ mod tests {
         assert_eq!(configured.origin("keep_recent_tokens"), Origin::File("a.toml".into()));
         assert_eq!(configured.origin("tool_soft_trim_chars"), Origin::Default);
         assert!(matches!(configured.origin("compaction_threshold"), Origin::Preset(_)));
+    }
+
+    #[test]
+    fn a_preset_stands_below_every_layer_whichever_names_it() {
+        let mut layers = Layers::default();
+        layers.toml("recency_window = 4\npreset = \"friday\"\n", Path::new("a.toml")).unwrap();
+        layers.set("keep_recent_tokens", "7k").unwrap();
+        layers.environment([("EPITOME_PRESET".into(), "nexus".into())]).unwrap();
+        let configured = layers.clone().finish().unwrap();
+        let (preset, origin) = configured.preset().unwrap();
+        assert_eq!((preset, origin), (Preset::Nexus, Origin::Environment("EPITOME_PRESET".to_owned())));
+        let compact = &configured.values.compact;
+        assert_eq!((compact.recency_window, compact.keep_recent_tokens.0), (4, 7_000), "what is set stays");
+        assert_eq!(compact.placement, Preset::Nexus.settings().compact.placement);
+        assert_eq!(configured.values.topics, Preset::Nexus.settings().topics, "nothing of the other is left");
+        assert_eq!(configured.origin("placement"), Origin::Preset("nexus"));
+        assert_eq!(configured.origin("recency_window"), Origin::File("a.toml".into()));
+
+        layers.set("preset", "none").unwrap();
+        let configured = layers.finish().unwrap();
+        assert_eq!((configured.preset(), configured.origin("placement")), (None, Origin::Default));
+        let error = Layers::default().set("preset", "nexos").unwrap_err().to_string();
+        assert!(error.contains("micro-agent, nexus"), "{error}");
+    }
+
+    #[test]
+    fn the_sections_of_adr_033_are_taken_and_others_are_not() {
+        let mut layers = Layers::default();
+        let text = "[conversation.history.compression]\nenabled = false\nbulkMergeSize = 5\n
+            [conversation.history.compression.tiers]\ncurrentTopic = 0.4\nhistoricalTopics = 0.4\n
+            [conversation.history.compression.topicBoundary]\nsilenceMinutes = 9\n";
+        layers.toml(text, Path::new("a.toml")).unwrap();
+        let values = layers.clone().finish().unwrap().values;
+        assert!(!values.compact.compaction_enabled);
+        assert_eq!((values.topics.bulk_merge_size, values.topics.silence_minutes), (5, 9));
+        let error = layers.toml("[compaction]\nstrategy = \"auto\"\n", Path::new("a.toml")).unwrap_err();
+        assert!(error.to_string().contains("no section [compaction]"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,12 @@ const PREFACE: &str = "# Settings
 
 Each setting has one name. It can stand in `epitome.toml`, in the environment as `EPITOME_` and the name in capitals, or on
 the command line as `--set name=value`; later ones win. The names that other systems use for the same thing work in the file
-and with `--set` as well.
+and with `--set` as well, and so do the sections of `conversation.history.compression`. Tokens and characters may be written as
+`20k` or `1.5M`.
+
+A preset takes the numbers of a known system in place of the defaults: `preset = \"nexus\"` in the file, `EPITOME_PRESET`, or
+`--set preset=nexus` (`nous`, `nous-draft`, `micro-agent`, `nexus`, `friday`; `none` for the defaults). What is set wins over it,
+wherever it is set.
 
 ```toml
 # epitome.toml

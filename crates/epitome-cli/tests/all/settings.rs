@@ -1,10 +1,11 @@
 //! Settings in layers: file, environment, flags.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use serde_json::Value;
 
-use crate::run::{command, epitome, example};
+use crate::run::{command, epitome, example, repository};
 
 fn cleared(output: std::process::Output) -> u64 {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -64,6 +65,9 @@ fn mistakes_are_explained() {
         ("tool_soft_trim_chars = \n", "epitome.toml"),
         ("tool_soft_trim_head = 9000\n", "the settings do not fit together"),
         ("[models.x]\nwindw = 3\n", "windw"),
+        ("[compaction]\nstrategy = \"auto\"\n", "settings stand at the top of the file"),
+        ("preset = \"nexos\"\n", "micro-agent, nexus"),
+        ("summary_model = \"claude-haiku-4-5\"\n", "not a setting yet"),
     ];
     for (content, expected) in cases {
         let ran = run(content);
@@ -77,14 +81,58 @@ fn mistakes_are_explained() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("did you mean tool_hard_clear_after?"));
 }
 
+// Those of the documents and scripts: whoever sets one as they say must not be told that it is no setting.
 #[test]
 fn variables_that_are_no_settings_are_let_be() {
-    for name in
-        ["LISTEN", "ANTHROPIC_UPSTREAM", "OPENAI_UPSTREAM", "DB", "TRANSCRIPTS", "FUZZ_SECONDS", "WRITE"]
-    {
-        let output = command(&["count", &example()]).env(format!("EPITOME_{name}"), "x").output().unwrap();
-        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut names: BTreeSet<String> =
+        ["LISTEN", "ANTHROPIC_UPSTREAM", "OPENAI_UPSTREAM", "WRITE"].map(str::to_owned).into();
+    let folders = ["docs", "scripts"].map(|folder| repository().join(folder));
+    let files =
+        folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let pages = ["README.md", "CONTRIBUTING.md"].map(|page| repository().join(page));
+    for file in files.chain(pages).filter(|file| file.is_file()) {
+        let text = fs::read_to_string(&file).unwrap();
+        names.extend(text.split("EPITOME_").skip(1).map(|rest| {
+            rest.chars()
+                .take_while(|letter| letter.is_ascii_uppercase() || *letter == '_')
+                .collect::<String>()
+        }));
     }
+    names.remove("");
+    assert!(names.len() > 7, "{names:?}");
+    for name in names {
+        let output = command(&["count", &example()]).env(format!("EPITOME_{name}"), "x").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!said.contains("unknown setting"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_preset_is_named_in_the_file_in_the_environment_or_on_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("epitome.toml"), "preset = \"nexus\"\n").unwrap();
+    let told = |variables: &[(&str, &str)], flags: &[&str]| {
+        let arguments = [&["config", "preset", "placement", "--json"], flags].concat();
+        let output =
+            command(&arguments).current_dir(folder.path()).envs(variables.iter().copied()).output().unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let field = |row: usize, name: &str| rows[row][name].as_str().unwrap().to_owned();
+        (field(0, "value"), field(0, "origin"), field(1, "value"), field(1, "origin"))
+    };
+    let expected = |row: [&str; 4]| {
+        let [preset, origin, placement, from] = row.map(str::to_owned);
+        (preset, origin, placement, from)
+    };
+    let file = expected(["nexus", "epitome.toml", "system", "preset nexus"]);
+    assert_eq!(told(&[], &[]), file);
+    let variable = [("EPITOME_PRESET", "micro-agent")];
+    let environment = expected(["micro-agent", "EPITOME_PRESET", "first-user", "preset micro-agent"]);
+    assert_eq!(told(&variable, &[]), environment);
+    let flag = expected(["nexus", "flag", "system", "preset nexus"]);
+    assert_eq!(told(&variable, &["--preset", "nexus"]), flag);
+    assert_eq!(told(&variable, &["--set", "preset=nexus"]), flag);
+    assert_eq!(told(&variable, &["--set", "preset=none"]), expected(["none", "default", "pair", "default"]));
 }
 
 #[cfg(unix)]

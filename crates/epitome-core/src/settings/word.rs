@@ -19,12 +19,12 @@ pub(super) trait Word: Sized {
 }
 
 macro_rules! numbers {
-    ($($kind:ty: $expected:literal, $make:expr;)*) => {$(
+    ($($kind:ty: $expected:literal, $read:expr;)*) => {$(
         impl Word for $kind {
             const EXPECTED: &'static str = $expected;
 
             fn read(word: &str) -> Option<Self> {
-                number(word).map($make)
+                $read(word)
             }
 
             fn write(&self) -> String {
@@ -35,15 +35,26 @@ macro_rules! numbers {
 }
 
 numbers! {
-    usize: "a whole number", |number| number;
-    u64: "a whole number", |number| number;
-    Chars: "a number of characters", Chars;
-    Tokens: "a number of tokens", Tokens;
+    usize: "a whole number", number;
+    u64: "a whole number", number;
+    Chars: "a number of characters", |word| amount(word).and_then(|amount| usize::try_from(amount).ok()).map(Chars);
+    Tokens: "a number of tokens", |word| amount(word).map(Tokens);
 }
 
 // People write 20_000 and 20,000 for 20000.
 fn number<T: FromStr>(word: &str) -> Option<T> {
     word.replace(['_', ','], "").parse().ok()
+}
+
+// And 20k for 20,000, as they do for thresholds.
+fn amount(word: &str) -> Option<u64> {
+    let factor = match word.as_bytes().last()?.to_ascii_lowercase() {
+        b'k' => 1e3,
+        b'm' => 1e6,
+        _ => return number(word),
+    };
+    let amount = number::<f64>(word.get(..word.len() - 1)?.trim_end())? * factor;
+    (0.0..1e15).contains(&amount).then(|| amount.round() as u64)
 }
 
 impl Word for bool {
