@@ -12,7 +12,8 @@ const LATER: [(&str, &str); 8] = [
     ("ToolResultTailChars", NO_MODEL),
 ];
 
-const NO_MODEL: &str = "it is about the model that writes summaries, and they are written without one";
+const NO_MODEL: &str =
+    "it is about the model that writes summaries, which only a program that brings its own summarizer has";
 
 /// What the setting of this name waits for, if it is one of these.
 pub(super) fn waits_for(key: &str) -> Option<&'static str> {
