@@ -38,6 +38,7 @@ pub struct Builder {
     patience: Duration,
     extractor: Option<Arc<dyn Extractor>>,
     lease: Duration,
+    summary_timeout: Duration,
     view_cache: usize,
 }
 
@@ -65,6 +66,7 @@ impl Default for Builder {
             patience: Duration::from_secs(5),
             extractor: Some(Arc::new(Offline)),
             lease: Duration::from_secs(60),
+            summary_timeout: Duration::from_secs(120),
             view_cache: 256 << 20,
         }
     }
@@ -178,6 +180,12 @@ impl Builder {
         self
     }
 
+    /// How long a summariser of your own may take before the offline one takes over: 120 seconds where nothing is said.
+    pub fn summary_timeout(mut self, patience: Duration) -> Self {
+        self.summary_timeout = patience;
+        self
+    }
+
     /// How many bytes of views are kept at hand; beyond that, sessions that rest longest are read again when needed.
     pub fn view_cache(mut self, bytes: usize) -> Self {
         self.view_cache = bytes;
@@ -215,6 +223,7 @@ impl Builder {
         inner.extractor = self.extractor;
         inner.clock = self.clock;
         inner.lease = self.lease;
+        inner.summary_timeout = self.summary_timeout;
         inner.warmth.limit(self.view_cache);
         inner.billing.load(&inner).await;
         Ok(Engine::new(inner))

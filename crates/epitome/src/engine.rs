@@ -49,6 +49,8 @@ pub(crate) struct Inner {
     /// Under which name this engine takes leases.
     pub(crate) holder: String,
     pub(crate) lease: Duration,
+    /// How long a summariser of the user's own may take.
+    pub(crate) summary_timeout: Duration,
     pub(crate) warmth: Warmth,
     pub(crate) errands: Errands,
     slots: Mutex<HashMap<SessionId, Weak<Slot>>>,
@@ -97,11 +99,8 @@ impl Engine {
     /// The session that the agent knows under the key of this opening; a new one if there is none, or no key.
     pub async fn open(&self, opening: Opening) -> Result<Session> {
         let inner = &self.0;
-        if let Some(key) = &opening.key
-            && let Some(found) =
-                inner.ledger.find_session(inner.tenant, inner.agent.as_str(), key.as_str()).await?
-        {
-            return Ok(self.handle(found.id));
+        if let Some(session) = self.known(&opening).await? {
+            return Ok(session);
         }
         let key = opening.key.clone();
         let created = inner.ledger.create_session(inner.tenant, self.new_session(opening)).await;
@@ -116,6 +115,14 @@ impl Engine {
             }
             (Err(error), _) => Err(error.into()),
         }
+    }
+
+    // The session that has the key of an opening already.
+    pub(crate) async fn known(&self, opening: &Opening) -> Result<Option<Session>> {
+        let inner = &self.0;
+        let Some(key) = opening.key.as_deref() else { return Ok(None) };
+        let found = inner.ledger.find_session(inner.tenant, inner.agent.as_str(), key).await?;
+        Ok(found.map(|found| self.handle(found.id)))
     }
 
     /// A session by its id, as it was left.
@@ -209,6 +216,7 @@ impl Inner {
             clock: Clock::system(),
             holder: uuid::Uuid::now_v7().to_string(),
             lease: Duration::from_secs(60),
+            summary_timeout: Duration::from_secs(120),
             warmth: Warmth::default(),
             errands: Errands::default(),
             slots: Mutex::default(),

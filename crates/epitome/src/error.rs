@@ -2,6 +2,7 @@
 
 use epitome_core::settings::SettingsError;
 use epitome_ledger::LedgerError;
+use epitome_ledger::model::TurnId;
 use epitome_wire::WireError;
 use epitome_wire::files::FileError;
 use thiserror::Error;
@@ -20,17 +21,20 @@ pub enum Error {
     #[error("not a message of this dialect: {0} (Engine::builder().dialect(…) chooses it)")]
     Message(#[from] WireError),
     /// A recorded message cannot be read.
-    #[error("a recorded message cannot be read: {0}")]
+    #[error("a recorded message cannot be read: {0} (epitome doctor says what else is damaged)")]
     Unreadable(#[from] FileError),
     /// The settings make no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// There is nothing to append.
-    #[error("there is no message to append")]
+    #[error("there is no message to append: it has no content, and providers refuse empty text")]
     Empty,
     /// Nothing is hidden that could be shown again.
     #[error("nothing is compacted in this session, or everything was undone already")]
     NothingToUndo,
+    /// A range of messages holds none.
+    #[error("no message is named: 3..5 means the messages 3 and 4, counted from 0")]
+    NoMessages,
     /// Everything that was said is sealed.
     #[error("nothing was said since the last topic was sealed")]
     NothingToSeal,
@@ -44,11 +48,20 @@ pub enum Error {
         /// How many there are.
         count: u64,
     },
+    /// A turn lies on the path of another session.
+    #[error("turn {turn} is not on the path of this session: fork the session that it belongs to")]
+    Elsewhere {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A session is to go on where nothing tells which.
+    #[error("no platform or channel is named: Opening::channel(platform, channel) says where to go on")]
+    NoChannel,
     /// Others kept writing to the session, so that this could not be done on top of what they wrote.
     #[error("other writers kept changing the session; try again")]
     Contended,
     /// A task of the engine was stopped from outside, as when a runtime shuts down.
-    #[error("the work was interrupted: {0}")]
+    #[error("the work was interrupted: {0}; nothing was recorded, try again")]
     Interrupted(String),
 }
 

@@ -138,7 +138,8 @@ impl Hooks {
     pub(crate) async fn compacting(&self, event: Arc<Compacting>) -> Answers {
         let mut answers = Answers::default();
         for (name, hook) in &self.hooks {
-            match self.hear(name, hook.compacting(Arc::clone(&event))).await {
+            let (hook, event) = (Arc::clone(hook), Arc::clone(&event));
+            match self.hear(name, move || hook.compacting(event)).await {
                 Ok(Answer { veto, instructions, pins }) => {
                     answers.vetoes.extend(veto.map(|why| format!("{name}: {why}")));
                     answers.instructions.extend(instructions);
@@ -154,14 +155,25 @@ impl Hooks {
     pub(crate) async fn compacted(&self, event: Arc<Compacted>) -> Vec<String> {
         let mut notes = Vec::new();
         for (name, hook) in &self.hooks {
-            notes.extend(self.hear(name, hook.compacted(Arc::clone(&event))).await.err());
+            let (hook, event) = (Arc::clone(hook), Arc::clone(&event));
+            notes.extend(self.hear(name, move || hook.compacted(event)).await.err());
         }
         notes
     }
 
-    // A task of its own, so that a hook that panics takes nobody with it.
-    pub(crate) async fn hear<T: Send + 'static>(&self, name: &str, told: Told<T>) -> Result<T, String> {
-        let mut task = Aborting(tokio::spawn(told));
+    // A task of its own, so that a hook that panics takes nobody with it; begun on a thread that may be blocked.
+    pub(crate) async fn hear<T: Send + 'static>(
+        &self,
+        name: &str,
+        tell: impl FnOnce() -> Told<T> + Send + 'static,
+    ) -> Result<T, String> {
+        let mut task = Aborting(tokio::spawn(async {
+            match tokio::task::spawn_blocking(tell).await {
+                Ok(told) => told.await,
+                Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
+                Err(stopped) => Err(stopped.into()),
+            }
+        }));
         let why = match timeout(self.patience, &mut task.0).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(error))) => format!("failed: {error}"),

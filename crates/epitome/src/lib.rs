@@ -4,9 +4,7 @@
 //! for before each call, and is inside the window, valid, and the same bytes as last time as far as it can be.
 //!
 //! ```
-//! use epitome::{Compact, Engine, Reply, Run, Undo};
-//! use epitome_core::Tokens;
-//! use epitome_ledger::{Paging, model::Order};
+//! use epitome::{Compact, Engine, Order, Paging, Reply, Run, Tokens, Undo};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -87,3 +85,13 @@ pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
 pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
 pub use layers::{Configured, FILE, LayerError, Layers, Origin};
 pub use session::{Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};
+
+pub use epitome_core as core;
+pub use epitome_core::compact::{Strategy, StrategyName, Summarizer, SummaryError, SummaryRequest};
+pub use epitome_core::settings::Settings;
+pub use epitome_core::{Block, Message, Role, Time, Tokens, Usage};
+pub use epitome_ledger as ledger;
+pub use epitome_ledger::model::{Order, SessionFilter, SessionId, TenantId, TurnId};
+pub use epitome_ledger::{Ledger, Page, Paging};
+pub use epitome_wire as wire;
+pub use epitome_wire::Dialect;

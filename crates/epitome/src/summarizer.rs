@@ -19,6 +19,11 @@ impl Summarizers {
         Self(Some(Arc::new(move || Box::new(summarizer.clone()))))
     }
 
+    /// Whether there is one of the user's own.
+    pub(crate) fn are_own(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// One more, where there is one of the user's own.
     pub(crate) fn another(&self) -> Option<Shared> {
         self.0.as_ref().map(|make| make())

@@ -82,7 +82,8 @@ impl<'a> Case<'a> {
         let ground = Ground::of(path, messages, &limits, count);
         let budget = match (request.occasion, request.budget) {
             (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(ground.minimum),
-            (_, Some(asked)) => asked,
+            // Less than what must stay cannot be had; whoever asked for it is told by how much it was missed.
+            (_, Some(asked)) => asked.max(ground.minimum),
         };
         let strategy = match request.strategy {
             Some(own) => own.name(),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use epitome_core::{Tokens, Usage};
+use epitome::{Tokens, Usage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;

@@ -11,12 +11,14 @@ pub struct Compact {
     pub(crate) budget: Option<Tokens>,
     pub(crate) instructions: Option<String>,
     pub(crate) strategy: Option<StrategyName>,
+    /// Whether somebody depends on it, so that nobody may postpone it.
+    pub(crate) insists: bool,
 }
 
 impl Compact {
     /// Somebody wants it now.
     pub fn now() -> Self {
-        Self { occasion: Occasion::Asked, budget: None, instructions: None, strategy: None }
+        Self { occasion: Occasion::Asked, budget: None, instructions: None, strategy: None, insists: false }
     }
 
     /// The provider refused the request as too long, for the so-manieth time, counted from 1. Each attempt goes deeper;
@@ -28,6 +30,12 @@ impl Compact {
     /// Only if it is due.
     pub(crate) fn if_due() -> Self {
         Self { occasion: Occasion::BeforeCall, ..Self::now() }
+    }
+
+    /// Whatever hooks say: somebody was promised a size.
+    pub(crate) fn insisting(mut self) -> Self {
+        self.insists = true;
+        self
     }
 
     /// So many tokens of conversation are left at most, in our unit.

@@ -46,6 +46,8 @@ impl Session {
     pub(crate) fn prepare_soon(&self, tokens: Tokens) {
         let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
         match &*preparation {
+            // A task that has ended without a word panicked.
+            Preparation::Running(task) if task.is_finished() => {}
             Preparation::Running(_) | Preparation::Ready(_) => return,
             Preparation::Vain(before) if (tokens.0 as f64) < before.0 as f64 * (1.0 + GROWTH) => return,
             Preparation::Idle | Preparation::Vain(_) => {}
@@ -81,6 +83,14 @@ impl Session {
                 tracing::warn!(%error, "no summary could be prepared in the background");
                 None
             }
+        }
+    }
+
+    /// Throws a compaction away that is ready and no longer fits, so that another can be prepared.
+    pub(crate) fn drop_stale(&self, warm: &Warm) {
+        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(&*preparation, Preparation::Ready(prepared) if !prepared.fits(warm)) {
+            *preparation = Preparation::Idle;
         }
     }
 

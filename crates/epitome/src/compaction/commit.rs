@@ -44,6 +44,16 @@ impl Prepared {
         base == self.picture.base && warm.length >= covered && !self.orphans(warm, covered)
     }
 
+    /// Whether nothing is gained by it.
+    pub(crate) fn is_vain(&self) -> bool {
+        self.report.tokens_after >= self.report.tokens_before
+    }
+
+    // Whether it knew everything that is pinned and sealed.
+    fn minds(&self, (pins, seals): &(Vec<usize>, Vec<usize>)) -> bool {
+        self.picture.pins == *pins && self.picture.seals == *seals
+    }
+
     // Whether a result arrived meanwhile whose call would not be shown.
     fn orphans(&self, warm: &Warm, covered: u64) -> bool {
         let blocks = |shown: &Shown, kind: BlockKind| -> Vec<String> {
@@ -118,7 +128,8 @@ impl Session {
                 Some(warm) => warm,
                 None => self.load().await?,
             };
-            if !prepared.fits(&at_hand) {
+            let noted = self.noted(prepared.picture.path.len() as u64).await?;
+            if !prepared.fits(&at_hand) || !prepared.minds(&noted) {
                 self.put_back(&mut state, at_hand);
                 return Ok(Committed::Stale);
             }

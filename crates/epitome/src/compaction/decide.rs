@@ -9,7 +9,7 @@ use epitome_core::pressure::Bound;
 use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
-use epitome_core::{Message, Tokens};
+use epitome_core::{Message, Tokens, events};
 
 use super::ask::Compact;
 use super::picture::Picture;
@@ -26,6 +26,8 @@ pub(crate) struct Case {
     pub(crate) ask: Compact,
     /// Messages to be kept beside those that are pinned.
     pub(crate) pins: Vec<usize>,
+    /// Whether the summariser and the strategy of the user's own are left aside.
+    plain: bool,
 }
 
 /// What was written.
@@ -33,15 +35,33 @@ pub(crate) struct Written {
     pub(crate) compaction: Option<Compaction>,
     pub(crate) report: Report,
     pub(crate) loss: Option<Loss>,
+    /// What went wrong on the way.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Case {
     pub(crate) fn new(engine: &Engine, picture: Picture, ask: &Compact) -> Self {
-        Self { engine: engine.clone(), picture: Arc::new(picture), ask: ask.clone(), pins: Vec::new() }
+        Self {
+            engine: engine.clone(),
+            picture: Arc::new(picture),
+            ask: ask.clone(),
+            pins: Vec::new(),
+            plain: false,
+        }
     }
 
     /// What would be done.
     pub(crate) async fn preview(&self) -> Result<Preview> {
+        match self.previewed().await {
+            Err(Error::Interrupted(why)) if self.has_own() => {
+                self.told(&why);
+                self.without_own().previewed().await
+            }
+            preview => preview,
+        }
+    }
+
+    async fn previewed(&self) -> Result<Preview> {
         let case = self.clone();
         blocking(move || {
             case.with(|picture, request, summarizer, counter| {
@@ -51,8 +71,38 @@ impl Case {
         .await
     }
 
-    /// Does it, and checks what it came to.
+    /// Does it, and checks what it came to. Strategies and summarisers of the user's own that panic or take too long give way to ours.
     pub(crate) async fn write(&self) -> Result<Written> {
+        if !self.has_own() {
+            return self.written().await;
+        }
+        let patience = self.engine.0.summary_timeout;
+        let why = match tokio::time::timeout(patience, self.written()).await {
+            Ok(Err(Error::Interrupted(why))) => why,
+            Ok(written) => return written,
+            Err(_) => format!("no summary came within {} s", patience.as_secs_f64()),
+        };
+        let mut written = self.without_own().written().await?;
+        written.notes.push(self.told(&why));
+        Ok(written)
+    }
+
+    // Whether anything in it is of the user's own.
+    fn has_own(&self) -> bool {
+        let inner = &self.engine.0;
+        !self.plain && (inner.strategy.is_some() || inner.summarizers.are_own())
+    }
+
+    fn without_own(&self) -> Self {
+        Self { plain: true, ..self.clone() }
+    }
+
+    fn told(&self, why: &str) -> String {
+        tracing::warn!(target: events::COMPACT, why, "the offline summariser and the strategy of the settings take over");
+        format!("offline, by the strategy of the settings: {why}")
+    }
+
+    async fn written(&self) -> Result<Written> {
         let case = self.clone();
         blocking(move || {
             case.with(|picture, request, summarizer, counter| {
@@ -67,7 +117,7 @@ impl Case {
                     compaction.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }))
                 };
                 let loss = compaction.as_ref().filter(hides).map(check);
-                Written { compaction, report, loss }
+                Written { compaction, report, loss, notes: Vec::new() }
             })
         })
         .await
@@ -83,7 +133,11 @@ impl Case {
         pins.sort_unstable();
         pins.dedup();
         let request = Request {
-            strategy: inner.strategy.as_deref().filter(|_| self.ask.strategy.is_none()).map(|own| own as _),
+            strategy: inner
+                .strategy
+                .as_deref()
+                .filter(|_| self.ask.strategy.is_none() && !self.plain)
+                .map(|own| own as _),
             occasion: self.ask.occasion,
             budget: self.ask.budget,
             window: Some(picture.window),
@@ -97,7 +151,7 @@ impl Case {
         };
         let counted = Counted(&inner.counter);
         let count = |text: &str| counted.text(text);
-        let mut summarizer: Box<dyn Summarizer> = match inner.summarizers.another() {
+        let mut summarizer: Box<dyn Summarizer> = match inner.summarizers.another().filter(|_| !self.plain) {
             Some(own) => own,
             None => Box::new(
                 Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets),

@@ -79,6 +79,10 @@ impl Session {
             self.refresh().await?;
             match self.prepare(ask).await? {
                 Preparing::Nothing(outcome) => return Ok(*outcome),
+                // What frees nothing would only cost the provider's cache, each time anew.
+                Preparing::Ready(prepared) if ask.occasion == Occasion::BeforeCall && prepared.is_vain() => {
+                    return Ok(Outcome { notes: prepared.notes, ..Outcome::nothing(prepared.report) });
+                }
                 Preparing::Ready(mut prepared) => {
                     let failed = self.learn(&prepared).await;
                     prepared.notes.extend(failed);
@@ -117,8 +121,9 @@ impl Session {
             return Ok(Preparing::Nothing(Box::new(Outcome::nothing(preview.report))));
         }
         let answers = self.ask_hooks(&case, &preview).await;
-        let urgent =
-            preview.report.pressure.level == Level::Hard || matches!(ask.occasion, Occasion::Refused(_));
+        let urgent = ask.insists
+            || preview.report.pressure.level == Level::Hard
+            || matches!(ask.occasion, Occasion::Refused(_));
         let mut notes = answers.notes;
         if !answers.vetoes.is_empty() && !urgent {
             let report = preview.report;
@@ -134,7 +139,8 @@ impl Session {
         case.ask.instructions = joined(case.ask.instructions.take(), answers.instructions);
         case.pins = answers.pins.into_iter().flatten().filter_map(|pin| usize::try_from(pin).ok()).collect();
         case.pins.retain(|pin| *pin < case.picture.path.len());
-        let Written { compaction, report, loss } = case.write().await?;
+        let Written { compaction, report, loss, notes: more } = case.write().await?;
+        notes.extend(more);
         let Some(compaction) = compaction else {
             return Ok(Preparing::Nothing(Box::new(Outcome { notes, ..Outcome::nothing(report) })));
         };

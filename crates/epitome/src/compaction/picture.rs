@@ -127,7 +127,8 @@ impl Session {
         Ok(())
     }
 
-    async fn noted(&self, length: u64) -> Result<(Vec<usize>, Vec<usize>)> {
+    /// What is pinned and sealed among so many messages.
+    pub(crate) async fn noted(&self, length: u64) -> Result<(Vec<usize>, Vec<usize>)> {
         let inner = self.inner();
         let mut pinned = std::collections::BTreeSet::new();
         let mut seals = Vec::new();

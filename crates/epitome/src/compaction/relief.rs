@@ -53,6 +53,7 @@ impl Session {
             Need::Step => self.step(most, any).await?,
             Need::Soon => {
                 self.step(most, any).await?;
+                self.look(|warm| self.drop_stale(warm)).await?;
                 self.prepare_soon(situation.tokens);
             }
             Need::Now => {
@@ -178,7 +179,8 @@ impl Session {
             if most.is_none() && self.use_ready().await? {
                 continue;
             }
-            let ask = Compact { budget: most.map(|most| most - outside), ..Compact::if_due() };
+            let budget = most.map(|most| most - outside);
+            let ask = Compact { budget, insists: most.is_some(), ..Compact::if_due() };
             self.compact_now(&ask).await?;
             let after = self.look(|warm| self.situation(warm, most)).await?;
             breaker.tried(before.tokens, after.tokens, inner.now());
@@ -186,8 +188,7 @@ impl Session {
         let last = self.look(|warm| self.situation(warm, most)).await?;
         if last.overfull {
             // The last resort: the oldest messages go by their number.
-            let ask = Compact { strategy: Some(StrategyName::None), ..Compact::now() };
-            self.compact_now(&ask).await?;
+            self.compact_now(&Compact::now().by(StrategyName::None).insisting()).await?;
         }
         Ok(())
     }

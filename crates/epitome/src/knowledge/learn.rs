@@ -42,7 +42,8 @@ impl Session {
         let place = |ordinal: u64| usize::try_from(ordinal).unwrap_or(usize::MAX);
         let ranges = ranges.iter().map(|range| place(range.start)..place(range.end)).collect();
         let source = Arc::new(Source { messages: prepared.picture.messages.clone(), ranges });
-        let mut fresh = inner.hooks.hear("extractor", extractor.extract(Arc::clone(&source))).await?;
+        let (extractor, read) = (Arc::clone(extractor), Arc::clone(&source));
+        let mut fresh = inner.hooks.hear("extractor", move || extractor.extract(read)).await?;
         // What is not in what was read nobody said.
         fresh.retain(|finding| source.ranges.iter().any(|range| range.contains(&finding.message)));
         self.record_findings(fresh).await.map_err(told)

@@ -7,6 +7,7 @@ use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
 
 use super::Session;
 use super::draft::{Draft, Input, Reply};
+use super::sendable::is_blank;
 use super::warm::Warm;
 use crate::error::{Error, Result};
 
@@ -22,15 +23,18 @@ enum Record<'d> {
 impl Session {
     /// Records what goes into the next call: what the user says, what tools gave. When it returns, it is durable.
     ///
-    /// A message of the model is recorded as a reply.
+    /// A message of the model is recorded as a reply. What says nothing is refused. Where calls of tools are left without a result,
+    /// because the agent was interrupted, what is sent says so in their place.
     pub async fn append(&self, input: impl Into<Input>) -> Result<Receipt> {
         let inner = self.inner();
         let drafts = Draft::all(input.into(), inner.dialect, &inner.counter)?;
         if drafts.iter().all(|draft| draft.role() == Role::Assistant) {
             return self.record_reply(drafts, Reply::default()).await;
         }
-        let receipt = self.record(Record::Input(&drafts), TurnId::generate()).await?;
-        Ok(receipt)
+        if drafts.iter().all(|draft| is_blank(&draft.outline, &draft.json, inner.dialect)) {
+            return Err(Error::Empty);
+        }
+        self.record(Record::Input(&drafts), TurnId::generate()).await
     }
 
     /// Records what came out of a call, and learns from what it was billed.
@@ -71,8 +75,10 @@ impl Session {
             let now = inner.now();
             match self.write(&at_hand, &record, id, now).await {
                 Ok(receipt) if receipt.messages == at_hand.length + record.drafts().len() as u64 => {
-                    self.take_over(&mut at_hand, &record, &receipt, now);
-                    self.put_back(&mut state, at_hand);
+                    // What cannot be taken over is read anew when it is needed.
+                    if self.take_over(&mut at_hand, &record, &receipt, now).is_ok() {
+                        self.put_back(&mut state, at_hand);
+                    }
                     return Ok(receipt);
                 }
                 // It was recorded by an earlier try, and others went on from there.
@@ -116,7 +122,7 @@ impl Session {
         }
     }
 
-    fn take_over(&self, warm: &mut Warm, record: &Record<'_>, receipt: &Receipt, now: Time) {
+    fn take_over(&self, warm: &mut Warm, record: &Record<'_>, receipt: &Receipt, now: Time) -> Result<()> {
         let inner = self.inner();
         match record {
             Record::Input(drafts) => drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline)),
@@ -132,7 +138,7 @@ impl Session {
             }
         }
         warm.waits = matches!(record, Record::Input(_));
-        warm.appended(record.drafts(), receipt, now, inner);
+        warm.appended(record.drafts(), receipt, now, inner)
     }
 
     fn learn_bill(&self, gauge: &mut Gauge, model: &str, usage: &Usage, reply: &Outline) {

@@ -8,7 +8,12 @@ use epitome_ledger::model::{NewCompaction, SessionFilter, TurnId};
 use super::Session;
 use crate::compaction::Compact;
 use crate::engine::{Engine, Opening};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// How the record of a fork that sees everything is called.
+pub(super) const RECONSTRUCTION: &str = "reconstruction";
+/// Of so many sessions on a channel that were opened last, the one that was used last goes on.
+const LATEST: usize = 100;
 
 /// What a fork sees of what lies before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +33,9 @@ impl Session {
     pub async fn fork(&self, at: TurnId, sight: Sight, opening: Opening) -> Result<Session> {
         let inner = self.inner();
         let turn = inner.ledger.turn(inner.tenant, at).await?;
+        if self.turn(turn.number).await.map(|here| here.id).ok() != Some(at) {
+            return Err(Error::Elsewhere { turn: at });
+        }
         let summarised = self.summarised(turn.end).await?;
         let forked = inner.ledger.fork(inner.tenant, at, self.engine.new_session(opening)).await?;
         let fork = self.engine.handle(forked.id);
@@ -35,7 +43,7 @@ impl Session {
         match (sight, summarised) {
             (Sight::Summary, Some(size)) => {
                 let seen = fork.look(|warm| warm.tokens).await?;
-                fork.compact(Compact::now().within(size.min(Tokens(seen.0 / 2)))).await?;
+                fork.compact(Compact::now().within(size.min(Tokens(seen.0 / 2))).insisting()).await?;
             }
             (Sight::Whole, _) if turn.nearest.is_some() => fork.show_everything().await?,
             _ => {}
@@ -62,7 +70,7 @@ impl Session {
             id: TurnId::generate(),
             compaction: Compaction::verbatim(usize::try_from(session.messages).unwrap_or(usize::MAX)),
             strategy: "none".to_owned(),
-            trigger: "reconstruction".to_owned(),
+            trigger: RECONSTRUCTION.to_owned(),
             tokens_before: session.tokens_used,
             tokens_after: session.tokens_total,
             report: None,
@@ -79,22 +87,29 @@ impl Session {
     pub async fn continued(&self, opening: Opening, most: Tokens) -> Result<Session> {
         let Some(head) = self.info().await?.head else { return self.engine.open(opening).await };
         let session = self.fork(head, Sight::AsSeen, opening).await?;
-        session.compact(Compact::now().within(most)).await?;
+        session.compact(Compact::now().within(most).insisting()).await?;
         Ok(session)
     }
 }
 
 impl Engine {
-    /// A new session on a channel that begins with the compressed history of the last one there; an empty one if there is none.
+    /// A new session on a channel that begins with the compressed history of the one that was last used there; an empty one if
+    /// there is none. A session that has the key of the opening is that session, as it was left.
     pub async fn continue_on(&self, opening: Opening, most: Tokens) -> Result<Session> {
+        if opening.platform.is_none() && opening.channel.is_none() {
+            return Err(Error::NoChannel);
+        }
+        if let Some(session) = self.known(&opening).await? {
+            return Ok(session);
+        }
         let filter = SessionFilter {
             agent: Some(self.0.agent.clone()),
             platform: opening.platform.clone(),
             channel: opening.channel.clone(),
             ..SessionFilter::default()
         };
-        let last = self.sessions(filter, Paging::first(1)).await?.items.into_iter().next();
-        match last {
+        let sessions = self.sessions(filter, Paging::first(LATEST)).await?.items;
+        match sessions.into_iter().max_by_key(|session| (session.updated, session.created)) {
             Some(last) => self.handle(last.id).continued(opening, most).await,
             None => self.open(opening).await,
         }

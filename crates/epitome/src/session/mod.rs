@@ -7,6 +7,7 @@ mod fork;
 mod notes;
 mod path;
 mod read;
+mod sendable;
 mod shown;
 mod slot;
 mod undo;

@@ -40,9 +40,14 @@ impl Session {
 
     async fn note(&self, kind: NoteKind, messages: Range<u64>, content: Option<String>) -> Result<Note> {
         let inner = self.inner();
+        if messages.is_empty() {
+            return Err(Error::NoMessages);
+        }
+        // Whoever compacts looks at the notes while it holds this: what is pinned before it records is kept.
+        let _state = self.slot.state.lock().await;
         for _ in 0..TRIES {
             let session = self.info().await?;
-            if messages.end > session.messages || messages.is_empty() {
+            if messages.end > session.messages {
                 let number = messages.end.saturating_sub(1).max(messages.start);
                 return Err(Error::NotThere { what: "message", number, count: session.messages });
             }

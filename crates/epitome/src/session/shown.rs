@@ -217,7 +217,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn counted(&self, json: String, ordinal: Option<u64>) -> Result<Sent> {
+    /// A message as it is written here, counted.
+    pub(crate) fn counted(&self, json: String, ordinal: Option<u64>) -> Result<Sent> {
         let (message, layout) = decode_message(self.dialect, &json)?;
         let outline = Arc::new(layout.outline(&message, self.counter));
         Ok(Sent { json: json.into(), outline, ordinal })

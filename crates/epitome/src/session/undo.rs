@@ -6,6 +6,7 @@ use epitome_core::compact::{self, Compaction, Request};
 use epitome_ledger::model::{CompactionRecord, TurnId};
 
 use super::Session;
+use super::fork::RECONSTRUCTION;
 use crate::compaction::{Committed, Depth, Outcome, Prepared};
 use crate::error::{Error, Result};
 
@@ -32,6 +33,7 @@ pub enum Run {
 /// How the record of an undo names what it undoes.
 const UNDO: &str = "undo";
 const UNDOES: &str = "undoes ";
+const EVERYTHING: &str = "undoes everything";
 
 impl Session {
     /// Shows again what was compacted. The context grows on purpose; the report says by how much it exceeds its budget.
@@ -62,7 +64,10 @@ impl Session {
         let mut notes = Vec::new();
         let mut revealed = None;
         let shown = match what {
-            Undo::All => Compaction::verbatim(length),
+            Undo::All => {
+                notes.push(EVERYTHING.to_owned());
+                Compaction::verbatim(length)
+            }
             Undo::Last => {
                 let (target, before) = self.last_standing().await?;
                 notes.push(format!("{UNDOES}{target}"));
@@ -121,7 +126,10 @@ impl Session {
                 }
                 None => None,
             };
-            if record.trigger == UNDO {
+            if record.trigger == RECONSTRUCTION || notes_of(&record).iter().any(|note| note == EVERYTHING) {
+                // Everything is shown since.
+                return Err(Error::NothingToUndo);
+            } else if record.trigger == UNDO {
                 undone.extend(undoes(&record));
             } else if !undone.contains(&turn.id) {
                 return Ok((turn.id, before.map(|(_, record)| record)));
@@ -134,7 +142,11 @@ impl Session {
 
 // The turn that an undo says it undoes.
 fn undoes(record: &CompactionRecord) -> Option<TurnId> {
-    let report: serde_json::Value = serde_json::from_str(record.report.as_deref()?).ok()?;
-    let notes = report.get("notes")?.as_array()?;
-    notes.iter().find_map(|note| note.as_str()?.strip_prefix(UNDOES)?.parse().ok())
+    notes_of(record).iter().find_map(|note| note.strip_prefix(UNDOES)?.parse().ok())
+}
+
+fn notes_of(record: &CompactionRecord) -> Vec<String> {
+    let report = record.report.as_deref().and_then(|report| serde_json::from_str(report).ok());
+    let notes = report.map(|mut report: serde_json::Value| report["notes"].take());
+    notes.and_then(|notes| serde_json::from_value(notes).ok()).unwrap_or_default()
 }

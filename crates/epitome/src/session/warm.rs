@@ -11,6 +11,7 @@ use epitome_wire::Dialect;
 
 use super::draft::Draft;
 use super::path::laid_out;
+use super::sendable::{breaks_off, is_blank, sendable};
 use super::shown::{Sent, Shown, Writer};
 use crate::engine::Inner;
 use crate::error::Result;
@@ -100,7 +101,7 @@ impl Warm {
     // Writes the whole view anew.
     fn rewrite(&mut self, inner: &Inner) -> Result<()> {
         let writer = Writer { dialect: inner.dialect, counter: &inner.counter, shown: &self.shown };
-        (self.system, self.sent) = match &self.compaction {
+        let (system, sent) = match &self.compaction {
             None => {
                 let pieces: Vec<Piece> = (0..self.shown.len()).map(Piece::Keep).collect();
                 (None, writer.write(&pieces)?)
@@ -111,6 +112,7 @@ impl Warm {
                 (seen.system.map(Arc::from), writer.write(&seen.pieces)?)
             }
         };
+        (self.system, self.sent) = (system, sendable(sent, &writer)?);
         self.handed = None;
         let system = self.system.as_deref().map_or(Tokens::ZERO, |text| inner.counter.text(text));
         self.tokens = system + self.sent.iter().map(Sent::tokens).sum();
@@ -131,14 +133,24 @@ impl Warm {
     }
 
     /// Takes over what was just appended.
-    pub(crate) fn appended(&mut self, drafts: &[Draft], receipt: &Receipt, time: Time, inner: &Inner) {
+    pub(crate) fn appended(
+        &mut self,
+        drafts: &[Draft],
+        receipt: &Receipt,
+        time: Time,
+        inner: &Inner,
+    ) -> Result<()> {
         let writer = Writer { dialect: inner.dialect, counter: &inner.counter, shown: &[] };
+        let outlines: Vec<_> = drafts.iter().map(|draft| &*draft.outline).collect();
+        let breaks_off = breaks_off(&self.sent, &outlines);
         for draft in drafts {
             let shown = Shown::appended(draft, self.length, inner.dialect, time);
-            self.sent.push(writer.kept(&shown));
             self.bytes += shown.bytes();
-            self.tokens += draft.outline.tokens;
-            self.oversized |= is_oversized(&draft.outline, inner);
+            if !is_blank(&draft.outline, &draft.json, inner.dialect) {
+                self.sent.push(writer.kept(&shown));
+                self.tokens += draft.outline.tokens;
+                self.oversized |= is_oversized(&draft.outline, inner);
+            }
             self.shown.push(shown);
             self.length += 1;
         }
@@ -146,6 +158,7 @@ impl Warm {
         self.lapsed |= self.is_silent(time, inner);
         self.time = Some(time);
         (self.head, self.turns) = (receipt.head, receipt.turns);
+        if breaks_off { self.rewrite(inner) } else { Ok(()) }
     }
 
     fn is_silent(&self, now: Time, inner: &Inner) -> bool {

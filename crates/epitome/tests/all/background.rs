@@ -15,6 +15,8 @@ on_both!(
     what_was_prepared_for_another_base_is_dropped,
     what_was_prepared_before_an_undo_is_dropped,
     who_closes_the_engine_leaves_no_lease_behind,
+    what_is_pinned_after_a_summary_was_prepared_stays,
+    what_no_longer_fits_makes_room_for_another,
 );
 
 /// Counts who asks for a summary, and writes none while it is closed.
@@ -151,6 +153,35 @@ async fn who_closes_the_engine_leaves_no_lease_behind(place: Place) {
     let taken = next.ledger().acquire_lease(next.tenant(), session.id(), "next", LEASE).await;
     assert!(taken.is_ok(), "{taken:?}");
     next.close().await;
+}
+
+async fn what_is_pinned_after_a_summary_was_prepared_stays(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    let number = talk_until(&session, Level::Soft, 0).await;
+    session.context().await.unwrap();
+    asked_after(&gate, 0).await;
+    session.pin(5..6, None).await.unwrap();
+    gate.open();
+    talk_until(&session, Level::Hard, number).await;
+    let context = session.context().await.unwrap();
+    assert!(context.pressure.level < Level::Hard);
+    assert!(context.messages().any(|shown| shown.ordinal == Some(5)), "what is pinned is shown");
+    engine.close().await;
+}
+
+async fn what_no_longer_fits_makes_room_for_another(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    let number = talk_until(&session, Level::Soft, 0).await;
+    session.context().await.unwrap();
+    asked_after(&gate, 0).await;
+    gate.open();
+    session.compact(Compact::now().within(Tokens(4_000))).await.unwrap();
+    let asked = gate.asked();
+    talk_until(&session, Level::Soft, number).await;
+    assert_eq!(gate.asked(), asked);
+    session.context().await.unwrap();
+    asked_after(&gate, asked).await;
+    engine.close().await;
 }
 
 /// How long the lease of whoever comes next lasts.

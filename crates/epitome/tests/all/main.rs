@@ -13,6 +13,7 @@ mod hooks;
 mod knowledge;
 mod log;
 mod micro_agent;
+mod mishaps;
 mod nexus;
 mod nous_draft;
 mod nous_v4;
