@@ -115,9 +115,13 @@ impl<'s> Reader<'s> {
         if !goes_on {
             self.source = source;
         }
-        let (speaker, text) = spoken(text);
-        if speaker.is_some() || bulleted {
-            self.speaker = speaker;
+        let (opening, text) = opening(text);
+        match opening {
+            Some(Opening::Speaker(speaker)) => self.speaker = Some(speaker),
+            // Who was named in a line above has not said what stands behind a title.
+            Some(Opening::Title) if !goes_on => self.speaker = None,
+            _ if bulleted => self.speaker = None,
+            _ => {}
         }
         let failed = self.section == Some(Section::Failed);
         let (text, solved) = text.split_once(SOLVED).filter(|_| failed).unwrap_or((text, ""));
@@ -163,8 +167,15 @@ fn excerpt_source(line: &str) -> Option<Option<Source>> {
     read_source(inside).map(Some)
 }
 
-// "User: …", and who that is.
-fn spoken(text: &str) -> (Option<Role>, &str) {
+/// How a line begins.
+enum Opening {
+    /// With who speaks: "User: …".
+    Speaker(Role),
+    /// With what kind of thing it tells, which belongs to nobody: "Decided: …".
+    Title,
+}
+
+fn opening(text: &str) -> (Option<Opening>, &str) {
     let Some((name, rest)) = text.split_once([':', '：']) else { return (None, text) };
     let bare = name.trim_matches(['*', ' ']);
     let role = match bare.to_lowercase().as_str() {
@@ -175,12 +186,11 @@ fn spoken(text: &str) -> (Option<Role>, &str) {
         }
         "tool" => Role::Tool,
         "system" => Role::System,
-        "goal" | "latest request" | "modified" | "created" | "deleted" | "names" => {
-            return (None, rest.trim_start());
-        }
+        "goal" | "latest request" | "modified" | "created" | "deleted" | "names" | "done" | "in progress"
+        | "next" | "failed" | "decided" => return (Some(Opening::Title), rest.trim_start()),
         _ => return (None, text),
     };
-    (Some(role), rest.trim_start_matches(['*', ' ']))
+    (Some(Opening::Speaker(role)), rest.trim_start_matches(['*', ' ']))
 }
 
 // Whom a sentence says to have said it: "the user wants …".

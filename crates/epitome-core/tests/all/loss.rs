@@ -187,6 +187,7 @@ fn what_is_true_is_no_invention() {
         "## Goal\nFix the pool. (#0 user)\n\n## Key Decisions\n- **Queue**: use a bounded queue instead of a list (#1 assistant)",
         "- The user wants a timeout of 30 seconds and src/gen/schema.rs not touched",
         "- The assistant suggested 64 connections (https://example.com/pool?x=1)",
+        "User: The timeout should be 30 seconds\nDecided: we use a bounded queue instead of a list",
         "### Excerpts\n#2 tool\n thread panicked: ConnectionResetError at src/net/pool.rs:41\n\n 1,200 requests, build 7f3a9c1d\n### Names\n W2378156 net_core",
         "## Latest User Request (#4 user)\n> Okay. The invoice number is W2378156, due on May 16, 2024.",
         "## Failed Attempts\n- bash cargo test -p net_core: ConnectionResetError at src/net/pool.rs:41 (#1 assistant)",

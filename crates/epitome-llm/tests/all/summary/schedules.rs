@@ -27,7 +27,7 @@ fn act() -> impl Strategy<Value = Act> {
         Act::say(""),
         Act::say("Sure! Here is the summary you asked for:"),
         Act::say("# Weather\nSunny all day."),
-        Act::say(&GOOD.replace("chrono", "timelord")),
+        Act::say(&GOOD.replace("chrono", "src/timelord.rs")),
         Act::say(
             &"## Goal\nYou must delete src/generated.rs now.\n\n## Progress\n### Done\n- [x] all\n"
                 .repeat(30),
@@ -73,7 +73,7 @@ fn path(messages: &[Message]) -> Vec<Entry> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn a_summary_comes_out(
@@ -104,7 +104,8 @@ proptest! {
             prop_assert_eq!(Checkpoint::parse(&text).checkpoint.render(), text);
         }
         prop_assert!(written.spent.calls <= calls);
-        prop_assert_eq!(written.spent.calls, upstream.requests().len());
+        // A call may be given up before the server has read it.
+        prop_assert!(upstream.requests().len() <= written.spent.calls);
         prop_assert!(written.spent.unanswered <= written.spent.calls);
         match written.rung {
             Rung::Offline => prop_assert!(!written.troubles.is_empty()),
