@@ -125,6 +125,11 @@ fn from_stdin(
     Ok(reports)
 }
 
+/// Writes what was reported of a session of the ledger where `--report` says.
+pub(crate) fn write_report(path: &Path, json: &str) -> anyhow::Result<()> {
+    output::write(&target::settle(path, target::Folders::Exist)?, format!("{json}\n").as_bytes())
+}
+
 fn write_reports(arguments: &Compact, target: &Target, reports: &[Report]) -> anyhow::Result<()> {
     let json = match reports {
         [] => return Ok(()),

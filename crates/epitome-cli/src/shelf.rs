@@ -45,6 +45,9 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
         Command::Events(Events::List(arguments)) => {
             reading(&arguments.database, |shelf| events::list(arguments, shelf))
         }
+        Command::Events(Events::Append(arguments)) if arguments.dry_run => {
+            reading(&arguments.database, |shelf| events::append(arguments, shelf))
+        }
         Command::Events(Events::Append(arguments)) => {
             writing(&arguments.database, |shelf| events::append(arguments, shelf))
         }
@@ -67,7 +70,12 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
             reading(&arguments.which.database, |shelf| watch::run(arguments, shelf, settings))
         }
         Command::Knowledge(arguments) if arguments.confirm.is_some() || arguments.reject.is_some() => {
-            writing(&arguments.database, |shelf| knowledge::judge(arguments, shelf))
+            let judge = |shelf: &Shelf| knowledge::judge(arguments, shelf);
+            if arguments.dry_run {
+                reading(&arguments.database, judge)
+            } else {
+                writing(&arguments.database, judge)
+            }
         }
         Command::Knowledge(arguments) => {
             reading(&arguments.database, |shelf| knowledge::list(arguments, shelf))

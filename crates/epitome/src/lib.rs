@@ -84,7 +84,7 @@ pub use error::{Error, Result};
 pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
 pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
 pub use layers::{Configured, FILE, LayerError, Layers, Origin};
-pub use session::{Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};
+pub use session::{Beginning, Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};
 
 pub use epitome_core as core;
 pub use epitome_core::compact::{Strategy, StrategyName, Summarizer, SummaryError, SummaryRequest};

@@ -25,23 +25,27 @@ pub(crate) struct Which {
 
 /// Show what would be sent of a session now.
 ///
-/// With --max-tokens the session is compacted to fit, which is recorded like every compaction; --dry-run only tells what that
-/// would do. --json prints the messages as the session's dialect writes them.
+/// Without --max-tokens nothing is changed: where a compaction is due before the next call, stderr says what that will do. With it
+/// the session is compacted to fit, which is recorded like every compaction; where it cannot be, the command exits with 1. --json
+/// prints {"messages":[…]} as the session's dialect writes it, {"input":[…]} for Responses; where a summary stands among the
+/// operator's instructions and those stand beside the messages, {"system":…,"messages":[…]}, to be added to them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   epitome context 0198c2f1
-  epitome context 0198c2f1 --max-tokens 32k --json | jq length")]
+  epitome context 0198c2f1 --max-tokens 32k --json | jq '.messages | length'
+  epitome context 0198c2f1 --recall \"which database\" --max-tokens 500")]
 pub(crate) struct ShowContext {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// How many tokens it may have; more are compacted first.
+    /// How many tokens it may have, with --model in tokens of that model if it is known, else in o200k tokens; more are
+    /// compacted first. With --recall: how many that may have [default: 2000].
     #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
     pub(crate) max_tokens: Option<Tokens>,
-    /// Change nothing.
-    #[arg(long, requires = "max_tokens")]
+    /// Only tell what would be compacted before it is sent, if anything.
+    #[arg(long, conflicts_with = "recall")]
     pub(crate) dry_run: bool,
     /// Show instead what would be recalled of this: what was learnt and said of it, but for what the context holds.
-    #[arg(long, value_name = "WORDS", conflicts_with = "max_tokens")]
+    #[arg(long, value_name = "WORDS")]
     pub(crate) recall: Option<String>,
 }
 
@@ -75,6 +79,9 @@ pub(crate) struct Knowledge {
     /// Say that this one is wrong.
     #[arg(long, value_name = "ID", conflicts_with_all = ["session", "agent", "kind", "all"])]
     pub(crate) reject: Option<FindingId>,
+    /// Show what is confirmed or rejected, and leave it as it is.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) paged: Paged,
     /// Print JSON, one object a line.
@@ -97,7 +104,7 @@ fn parse_kind(name: &str) -> Result<Kind, String> {
 pub(crate) struct ForkSession {
     #[command(flatten)]
     pub(crate) which: Which,
-    /// The turn, by its number [default: the last one]. epitome show lists them.
+    /// The turn, by its number [default: the last one]. epitome history prints them.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) turn: Option<u64>,
     /// Begin with what the model saw at that turn.

@@ -207,6 +207,9 @@ pub(crate) struct AppendEvent {
     /// When: 2026-02-03 or 2026-02-03T06:17:55Z [default: now].
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) time: Option<Time>,
+    /// Say whether it is new, and record nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) database: Database,
     /// Print JSON.

@@ -125,14 +125,14 @@ impl Taken {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Folders {
+pub(super) enum Folders {
     /// The file's folder must be there.
     Exist,
     /// Folders that are missing will be made.
     AreMade,
 }
 
-fn settle(path: &Path, folders: Folders) -> anyhow::Result<Target> {
+pub(super) fn settle(path: &Path, folders: Folders) -> anyhow::Result<Target> {
     let cannot = |error: io::Error| cannot_write(path, &error);
     // Opening this name again would start at the beginning of what a shell may have opened to append to.
     if is_stdin(path) || path == Path::new("/dev/stdout") {

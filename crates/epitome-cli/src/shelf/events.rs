@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use epitome_core::{ContentHash, Time};
+use epitome_ledger::Paging;
 use epitome_ledger::model::{Event, EventFilter, EventReceipt, NewEvent, Novelty, Versions};
 use serde_json::json;
 
@@ -42,6 +43,9 @@ pub(super) fn append(arguments: &AppendEvent, shelf: &Shelf) -> anyhow::Result<(
         turns: Vec::new(),
         payload,
     };
+    if arguments.dry_run {
+        return rehearse(&event, arguments.json, shelf);
+    }
     let EventReceipt { number, version, novelty } =
         shelf.wait(shelf.ledger.append_event(shelf.tenant, event))?;
     let (word, told) = match novelty {
@@ -59,6 +63,40 @@ pub(super) fn append(arguments: &AppendEvent, shelf: &Shelf) -> anyhow::Result<(
     }
     Ok(())
 }
+
+// Tells what the event would be, by what is recorded under its id.
+fn rehearse(event: &NewEvent, json: bool, shelf: &Shelf) -> anyhow::Result<()> {
+    let filter = EventFilter {
+        platform: Some(event.platform.clone()),
+        channel: Some(event.channel.clone()),
+        external: Some(event.external.clone()),
+        versions: Versions::All,
+    };
+    let mut known = shelf.wait(shelf.ledger.events(shelf.tenant, filter, Paging::first(VERSIONS)))?.items;
+    known.sort_by_key(|known| std::cmp::Reverse(known.version));
+    let newest = known.first().map_or(0, |newest| newest.version);
+    // An older version that comes again with its own time was only delivered late.
+    let is_same = |known: &&Event| {
+        known.payload == event.payload && (known.version == newest || known.time == event.time)
+    };
+    let same = known.iter().find(is_same);
+    let (word, version) = match same {
+        Some(same) => ("known", same.version),
+        None if newest == 0 => ("new", 1),
+        None => ("changed", newest + 1),
+    };
+    if json {
+        let number = same.map(|same| same.number);
+        println!("{}", json!({"event": number, "version": version, "novelty": word}));
+    } else {
+        println!("it would be {word}, as version {version}");
+    }
+    say("nothing was changed (--dry-run)");
+    Ok(())
+}
+
+/// So many versions of an event are looked at.
+const VERSIONS: usize = 1000;
 
 fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

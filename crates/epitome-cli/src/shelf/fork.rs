@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use epitome::{Opening, Sight};
+use epitome::{Beginning, Opening, Sight};
 use serde_json::json;
 
 use super::live::Live;
@@ -26,17 +26,23 @@ pub(super) fn run(arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -
     };
     let mut out = anstream::stdout().lock();
     if arguments.dry_run {
-        let seen = shelf.live(live.session.view(turn.id))?;
-        let told = json!({"turn": turn.number, "messages": turn.end, "tokens": seen.tokens()});
-        match arguments.which.json {
-            true => writeln!(out, "{told}")?,
-            false => writeln!(
-                out,
-                "would fork behind turn {}: {} messages, {:#} tokens as the model saw them",
-                turn.number,
-                turn.end,
-                seen.tokens()
-            )?,
+        let Beginning { context, compacted_to } = shelf.live(live.session.fork_dry_run(turn.id, sight))?;
+        let (shown, tokens) = (context.messages().len(), compacted_to.unwrap_or(context.tokens()));
+        if arguments.which.json {
+            let told = json!({
+                "turn": turn.number,
+                "messages": turn.end,
+                "shown": shown,
+                "tokens": tokens,
+                "compacted": compacted_to.is_some(),
+            });
+            writeln!(out, "{told}")?;
+        } else {
+            let how = match compacted_to {
+                Some(most) => format!("{shown} of them shown, compacted to fit {most:#} tokens"),
+                None => format!("{shown} shown in its context, {tokens:#} tokens"),
+            };
+            writeln!(out, "would fork behind turn {}: {} messages, {how}", turn.number, turn.end)?;
         }
         say("nothing was changed (--dry-run)");
         return Ok(());

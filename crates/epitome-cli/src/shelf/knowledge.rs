@@ -37,7 +37,11 @@ pub(super) fn judge(arguments: &Knowledge, shelf: &Shelf) -> anyhow::Result<()> 
     for (id, mark) in judged {
         let Some(id) = id else { continue };
         let marked = shelf.wait_any(async {
-            match shelf.ledger.mark_finding(shelf.tenant, id, mark).await {
+            let found = match arguments.dry_run {
+                true => shelf.ledger.finding(shelf.tenant, id).await,
+                false => shelf.ledger.mark_finding(shelf.tenant, id, mark).await,
+            };
+            match found {
                 Err(LedgerError::NotFound { .. }) => {
                     Err(failure(format!("nothing was learnt under {id}"), "epitome knowledge lists the ids"))
                 }
@@ -45,6 +49,10 @@ pub(super) fn judge(arguments: &Knowledge, shelf: &Shelf) -> anyhow::Result<()> 
             }
         })?;
         print(&marked, arguments.json)?;
+        if arguments.dry_run {
+            let verdict = if mark == FindingMark::Confirmed { "confirmed" } else { "rejected" };
+            say(format_args!("it would be {verdict}; nothing was changed (--dry-run)"));
+        }
     }
     Ok(())
 }

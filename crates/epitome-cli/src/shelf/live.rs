@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use epitome::{Engine, Outcome};
-use epitome_core::compact::Decision;
+use epitome_core::Tokens;
+use epitome_core::compact::{Decision, StrategyName};
+use epitome_core::models::Warning;
 use epitome_ledger::model::Session;
 use epitome_wire::Dialect;
 use epitome_wire::files::Notation;
@@ -18,6 +20,8 @@ use crate::settings::Settings;
 pub(super) struct Live {
     pub(super) recorded: Session,
     pub(super) session: epitome::Session,
+    /// How it speaks.
+    pub(super) dialect: Dialect,
 }
 
 impl Live {
@@ -40,15 +44,16 @@ impl Live {
             }
             _ => None,
         };
+        let dialect = notation.map_or(Dialect::Anthropic, Notation::dialect);
         let engine = Engine::builder()
             .ledger(shelf.ledger.clone())
             .tenant(shelf.tenant)
             .agent(recorded.agent.as_str())
-            .dialect(notation.map_or(Dialect::Anthropic, Notation::dialect))
+            .dialect(dialect)
             .configured(settings.clone())
             .model(which.model.clone().or(answered).unwrap_or_default());
         let session = shelf.live(async { engine.build().await?.resume(recorded.id).await })?;
-        Ok(Self { recorded, session })
+        Ok(Self { recorded, session, dialect })
     }
 }
 
@@ -57,14 +62,36 @@ impl Shelf {
     pub(super) fn live<T>(&self, work: impl Future<Output = epitome::Result<T>>) -> anyhow::Result<T> {
         self.runtime.block_on(work).map_err(|error| match error {
             epitome::Error::Ledger(error) => place::refused(&error, &self.name),
-            error @ epitome::Error::NotThere { .. } => {
-                misuse(error, "epitome show lists its turns and messages")
+            epitome::Error::NotThere { count, .. } => {
+                let last = count.saturating_sub(1);
+                misuse(error, format!("they are numbered 0 to {last}; epitome history SESSION prints them"))
             }
             epitome::Error::NothingToSeal => misuse(error, "something must be said first"),
             // What it is about stands in its words already.
             error => failure(error, ""),
         })
     }
+}
+
+/// An amount of the user's in our tokens: it is meant in those of the model that was asked for, if one was that is known.
+pub(super) fn in_our_tokens(amount: Tokens, model: Option<&str>, settings: &Settings) -> Tokens {
+    let found = model.map(|model| settings.models.get(model));
+    match found.filter(|found| !matches!(found.warning, Some(Warning::Unknown { .. }))) {
+        Some(found) => Tokens((amount.0 as f64 / found.model.start.ratio) as u64),
+        None => amount,
+    }
+}
+
+/// Fails where a budget that was asked for is missed; strategies that only report it do not promise to meet one.
+pub(super) fn check_budget(session: &str, asked: Tokens, outcome: &Outcome) -> anyhow::Result<()> {
+    let report = &outcome.report;
+    let only_reports = [StrategyName::None.as_str(), StrategyName::Prune.as_str()].contains(&report.strategy);
+    let short = report.shortfall.max(report.tokens_after - asked);
+    if short == Tokens::ZERO || only_reports {
+        return Ok(());
+    }
+    let what = format!("{session} exceeds its budget by {} tokens", grouped(short));
+    Err(failure(what, "raise it, or unpin messages; epitome pin lists them"))
 }
 
 /// Tells what a compaction or an undo came to, or would come to.
@@ -111,6 +138,6 @@ pub(super) fn print_outcome(outcome: &Outcome, json: bool, dry: bool) -> anyhow:
     Ok(())
 }
 
-fn grouped(tokens: epitome_core::Tokens) -> String {
+fn grouped(tokens: Tokens) -> String {
     crate::print::grouped(tokens.0)
 }

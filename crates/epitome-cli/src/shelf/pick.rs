@@ -56,7 +56,7 @@ pub(super) fn turn(shelf: &Shelf, session: &Session, number: u64) -> anyhow::Res
         let last = session.turns.saturating_sub(1);
         misuse(
             format!("session {} has no turn {number}", short(session.id)),
-            format!("its turns are 0 to {last}; epitome show {} lists them", short(session.id)),
+            format!("its turns are 0 to {last}; epitome history {} prints them", short(session.id)),
         )
     })
 }

@@ -88,6 +88,9 @@ pub(super) fn seal(arguments: &SealTopic, shelf: &Shelf, settings: &Settings) ->
         let sealed =
             notes.iter().filter(|note| note.kind == NoteKind::Seal).map(|note| note.messages.end).max();
         let messages = sealed.unwrap_or(0)..live.recorded.messages;
+        if messages.is_empty() {
+            return shelf.live(async { Err(epitome::Error::NothingToSeal) });
+        }
         let note = Note {
             kind: NoteKind::Seal,
             messages,

@@ -2,9 +2,10 @@
 
 use epitome::Compact as Ask;
 
-use super::live::{Live, print_outcome};
+use super::live::{Live, check_budget, in_our_tokens, print_outcome};
 use super::{Shelf, writing};
 use crate::args::{Compact, Strategy, Which};
+use crate::compact::write_report;
 use crate::fail::misuse;
 use crate::settings::Settings;
 
@@ -19,17 +20,28 @@ pub(crate) fn named(arguments: &Compact) -> Option<String> {
 /// Runs the command.
 pub(crate) fn run(session: &str, arguments: &Compact, settings: &Settings) -> anyhow::Result<()> {
     let of_files = [
-        ("--output", arguments.output.is_some()),
-        ("--pin", !arguments.pin.is_empty()),
-        ("--seal", !arguments.seal.is_empty()),
-        ("--expand", !arguments.expand.is_empty()),
-        ("--show", arguments.show.is_some()),
-        ("--max-bytes", arguments.max_bytes.is_some()),
+        ("--output", arguments.output.is_some(), "epitome export SESSION -o FILE writes it to a file"),
+        ("--pin", !arguments.pin.is_empty(), "epitome pin SESSION keeps messages"),
+        ("--seal", !arguments.seal.is_empty(), "epitome seal SESSION closes a topic"),
+        ("--expand", !arguments.expand.is_empty(), "epitome undo SESSION --messages N-M shows some again"),
+        (
+            "--show",
+            arguments.show.is_some(),
+            "epitome context SESSION shows what is sent; --json has the loss",
+        ),
+        ("--max-bytes", arguments.max_bytes.is_some(), "--budget says how many tokens it may have"),
+        ("--turns", arguments.turns.is_some(), "what to expect is reckoned from the session itself"),
+        ("--cache", arguments.cache.is_some(), "what the provider still has is known from its last call"),
+        ("--lenient", arguments.input.lenient, "what is in the ledger was read already"),
+        ("--format", arguments.input.format.is_some(), "what is in the ledger was read already"),
     ];
-    if let Some((flag, _)) = of_files.iter().find(|(_, given)| *given) {
+    if let Some((flag, _, hint)) = of_files.iter().find(|(_, given, _)| *given) {
+        return Err(misuse(format!("{flag} is for files, and {session} is a session of the ledger"), hint));
+    }
+    if arguments.json && arguments.report.as_deref().is_some_and(crate::input::is_stdin) {
         return Err(misuse(
-            format!("{flag} is for files, and {session} is a session of the ledger"),
-            "epitome pin, seal, undo, context and export do that for sessions",
+            "--json and --report - print the same to the same place",
+            "leave one of them away",
         ));
     }
     let which = Which {
@@ -44,7 +56,8 @@ pub(crate) fn run(session: &str, arguments: &Compact, settings: &Settings) -> an
 fn compact(which: &Which, arguments: &Compact, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
     let live = Live::open(which, shelf, settings)?;
     let mut ask = Ask::now();
-    if let Some(budget) = arguments.budget {
+    let budget = arguments.budget.map(|budget| in_our_tokens(budget, arguments.model.as_deref(), settings));
+    if let Some(budget) = budget {
         ask = ask.within(budget);
     }
     if let Some(strategy) = arguments.strategy.map(Strategy::name) {
@@ -56,5 +69,13 @@ fn compact(which: &Which, arguments: &Compact, shelf: &Shelf, settings: &Setting
             false => live.session.compact(ask).await,
         }
     })?;
-    print_outcome(&outcome, arguments.json, arguments.dry_run)
+    match &arguments.report {
+        Some(path) if crate::input::is_stdin(path) => print_outcome(&outcome, true, arguments.dry_run)?,
+        Some(path) => {
+            write_report(path, &serde_json::to_string_pretty(&outcome)?)?;
+            print_outcome(&outcome, arguments.json, arguments.dry_run)?;
+        }
+        None => print_outcome(&outcome, arguments.json, arguments.dry_run)?,
+    }
+    budget.map_or(Ok(()), |asked| check_budget(&which.session, asked, &outcome))
 }

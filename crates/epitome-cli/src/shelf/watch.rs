@@ -19,6 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Runs the command.
 pub(super) fn run(arguments: &WatchSession, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
     let live = Live::open(&arguments.which, shelf, settings)?;
+    let asked = arguments.which.model.as_deref().map(|model| settings.models.get(model).model.window);
     let mut next = live.recorded.turns.saturating_sub(arguments.last);
     let mut left = arguments.turns.unwrap_or(u64::MAX);
     // A turn is shown once its reply is there, or the next turn is.
@@ -36,7 +37,7 @@ pub(super) fn run(arguments: &WatchSession, shelf: &Shelf, settings: &Settings) 
             if left == 0 || waits {
                 break;
             }
-            print(shelf, &turn, session.token_limit, arguments.which.json)?;
+            print(shelf, &turn, asked.or(session.token_limit), arguments.which.json)?;
             next = turn.number + 1;
             left -= 1;
         }
@@ -66,6 +67,7 @@ fn print(shelf: &Shelf, turn: &Turn, limit: Option<Tokens>, json: bool) -> anyho
             "messages": [turn.first, turn.end],
             "model": turn.model,
             "tokens_sent": sent,
+            "window": limit,
             "tokens_out": usage.map(|usage| usage.output),
             "tokens_before": compaction.as_ref().map(|record| record.tokens_before),
             "tokens_after": compaction.as_ref().map(|record| record.tokens_after),

@@ -8,6 +8,7 @@ mod killed;
 mod live;
 mod read;
 mod refusals;
+mod rehearsed;
 mod upkeep;
 
 /// PostgreSQL servers, as the ledger's own tests have them.

@@ -1,5 +1,7 @@
 //! Relief: what is done about a full context before it is handed out.
 
+mod rehearsal;
+
 use epitome_core::compact::{Fallback, StrategyName};
 use epitome_core::pressure::Level;
 use epitome_core::prune::PruneMode;

@@ -1,10 +1,13 @@
 //! Forks and continuations: new sessions that stand on old ones.
 
+mod beginning;
+
 use epitome_core::Tokens;
 use epitome_core::compact::{Compaction, Segment};
 use epitome_ledger::Paging;
 use epitome_ledger::model::{NewCompaction, SessionFilter, TurnId};
 
+pub use self::beginning::Beginning;
 use super::Session;
 use crate::compaction::Compact;
 use crate::engine::{Engine, Opening};

@@ -21,7 +21,7 @@ use epitome_ledger::model::{Expect, SessionId, TurnId};
 
 pub use context::{Context, ContextMessage};
 pub use draft::{Input, Reply};
-pub use fork::Sight;
+pub use fork::{Beginning, Sight};
 pub(crate) use path::laid_out;
 pub(crate) use shown::Shown;
 pub(crate) use slot::{Slot, Warmth};
