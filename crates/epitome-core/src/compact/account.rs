@@ -10,7 +10,7 @@ use super::settings::StrategyName;
 use super::strategies::layout::tokens;
 use super::view::CountedView;
 use crate::checkpoint::{Checkpoint, Drift, drift, merge};
-use crate::pressure::Trigger;
+use crate::pressure::{Occasion, Trigger};
 use crate::units::Tokens;
 
 impl Decided {
@@ -47,7 +47,7 @@ impl Case<'_> {
             report.decision = Decision::Refused;
             report.reason = format!("the result would have {after:#} tokens, and there are {before:#} now");
             report.tokens_after = before;
-            report.shortfall = before - self.budget;
+            report.shortfall = before - self.asked();
             return Compacted { compaction: None, report };
         }
         Compacted { compaction: Some(compaction), report }
@@ -86,16 +86,28 @@ impl Case<'_> {
         Report { decision: Decision::Nothing, reason, ..report }
     }
 
-    fn report(&self, after: Measured, notes: Vec<String>) -> Report {
+    // The budget as somebody wants it; what is aimed at is never less than what must stay.
+    fn asked(&self) -> Tokens {
+        match (self.request.occasion, self.request.budget) {
+            (Occasion::Refused(_), _) | (_, None) => self.budget,
+            (_, Some(asked)) => asked,
+        }
+    }
+
+    fn report(&self, after: Measured, mut notes: Vec<String>) -> Report {
         let wanted = self.request.budget.is_some() || self.trigger().is_some();
-        let shortfall = if wanted { after.total() - self.budget } else { Tokens::ZERO };
+        let (asked, least) = (self.asked(), self.budget);
+        let shortfall = if wanted { after.total() - asked } else { Tokens::ZERO };
+        if asked < least {
+            notes.push(format!("budget {asked:#} is below the minimum of {least:#} tokens"));
+        }
         Report {
             strategy: self.strategy,
             decision: Decision::Compacted,
             reason: self.why(),
             trigger: self.trigger(),
             pressure: self.pressure,
-            budget: self.budget,
+            budget: asked,
             fixed: self.fixed,
             tokens_before: self.before.total(),
             tokens_after: after.total(),

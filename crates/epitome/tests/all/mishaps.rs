@@ -125,6 +125,9 @@ async fn instructions_larger_than_a_budget_do_not_wipe_the_view(place: Place) {
     assert!(context.shortfall > Tokens::ZERO);
     let shown = context.to_json();
     assert!(shown.contains("Which lamp does it get?"), "{shown}");
+    let report = session.compact(Compact::now().within(Tokens(1))).await.unwrap().report;
+    assert!(report.shortfall > Tokens::ZERO && report.budget == Tokens(1), "{report:?}");
+    assert!(report.notes.iter().any(|note| note.contains("below the minimum")), "{report:?}");
 }
 
 /// Is against everything.
