@@ -54,7 +54,7 @@ fn start_log(how: Option<Log>) {
     let log = tracing_subscriber::fmt().with_writer(io::stderr).with_target(false);
     match how {
         Log::Text => log.init(),
-        Log::Json => log.json().init(),
+        Log::Json => log.json().with_target(true).init(),
     }
 }
 

@@ -12,6 +12,7 @@ use epitome_core::pressure::Level;
 use epitome_core::{Message, Tokens};
 use epitome_ledger::model::{SessionId, TurnId};
 use tokio::time::timeout;
+use tracing::Instrument;
 
 /// The target of hooks' log events.
 const TARGET: &str = "epitome::hooks";
@@ -167,13 +168,14 @@ impl Hooks {
         name: &str,
         tell: impl FnOnce() -> Told<T> + Send + 'static,
     ) -> Result<T, String> {
-        let mut task = Aborting(tokio::spawn(async {
+        let begun = async {
             match tokio::task::spawn_blocking(tell).await {
                 Ok(told) => told.await,
                 Err(stopped) if stopped.is_panic() => std::panic::resume_unwind(stopped.into_panic()),
                 Err(stopped) => Err(stopped.into()),
             }
-        }));
+        };
+        let mut task = Aborting(tokio::spawn(begun.in_current_span()));
         let why = match timeout(self.patience, &mut task.0).await {
             Ok(Ok(Ok(answer))) => return Ok(answer),
             Ok(Ok(Err(error))) => format!("failed: {error}"),

@@ -159,6 +159,7 @@ fn what_happens_is_logged_as_events() {
         pruned["fields"]["pruned"].as_u64().unwrap(),
         pruned["fields"]["soft"].as_u64().unwrap() + pruned["fields"]["hard"].as_u64().unwrap()
     );
+    assert_eq!(pruned["target"], "epitome::prune");
     assert!(
         events.iter().any(|event| event["level"] == "WARN"),
         "more than warn_tokens is warned of: {events:?}"

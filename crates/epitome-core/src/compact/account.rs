@@ -13,28 +13,6 @@ use crate::checkpoint::{Checkpoint, Drift, drift, merge};
 use crate::pressure::{Occasion, Trigger};
 use crate::units::Tokens;
 
-impl Decided {
-    /// How many messages summaries are to be written of.
-    pub(super) fn messages_summarized(&self) -> usize {
-        let fresh = |part: &Planned| match part {
-            Planned::Summary(task) => task.fresh.len(),
-            Planned::Segment(_) => 0,
-        };
-        self.plan.parts.iter().map(fresh).sum()
-    }
-
-    /// Whether anything is to be summarised or left out that is not already.
-    pub(super) fn hides_more(&self, current: &Compaction) -> bool {
-        self.plan.parts.iter().any(|part| match part {
-            Planned::Summary(_) => true,
-            Planned::Segment(segment @ (Segment::Summary { .. } | Segment::Omitted { .. })) => {
-                !current.segments.contains(segment)
-            }
-            Planned::Segment(Segment::Verbatim { .. } | Segment::Pruned { .. }) => false,
-        })
-    }
-}
-
 impl Case<'_> {
     /// Accepts a result that is smaller than what is there, or that a new pin makes grow on purpose.
     pub(super) fn judge(&self, compaction: Compaction, decided: Decided) -> Compacted {
@@ -140,7 +118,11 @@ impl Case<'_> {
                 let most = self.request.settings.max_conversation_messages;
                 format!("more than {most} messages are shown")
             }
-            (Some(Trigger::Threshold), _) => format!("due: {}", self.pressure),
+            (Some(Trigger::Threshold), _) => match self.request.occasion {
+                Occasion::Ahead => format!("due soon: {}", self.pressure),
+                Occasion::LastResort => format!("nothing else helped: {}", self.pressure),
+                _ => format!("due: {}", self.pressure),
+            },
             (None, _) => match self.request.named() {
                 Some(StrategyName::Tiered) => "a tier exceeds its share".to_owned(),
                 Some(StrategyName::None) => "more messages than may stay".to_owned(),

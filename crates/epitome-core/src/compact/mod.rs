@@ -39,7 +39,7 @@ pub(crate) use plan::is_annotation;
 pub use plan::{Favours, Limits, Outcome, Plan, Planned, Strategy, SummaryTask};
 pub use presets::Preset;
 pub use report::{Decision, Report, Stretch};
-pub use request::{DEFAULT_WINDOW, Request};
+pub use request::{DEFAULT_WINDOW, Request, Telling};
 pub use resume::in_force;
 pub(crate) use resume::{is_summary, last_request};
 pub use run::{Compacted, Preview, compact, dry_run};

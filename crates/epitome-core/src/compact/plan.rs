@@ -124,6 +124,23 @@ impl Plan {
         })
     }
 
+    /// How many messages summaries are to be written of.
+    pub fn messages_summarized(&self) -> usize {
+        let fresh = |part: &Planned| match part {
+            Planned::Summary(task) => task.fresh.len(),
+            Planned::Segment(_) => 0,
+        };
+        self.parts.iter().map(fresh).sum()
+    }
+
+    /// Whether anything is to be summarised or left out that is not already.
+    pub fn hides_more(&self, previous: Option<&Compaction>) -> bool {
+        self.parts.iter().any(|part| match part {
+            Planned::Summary(_) => true,
+            Planned::Segment(segment) => segment.hides_more(previous),
+        })
+    }
+
     // The marks on the messages that are shown, in their order.
     fn marks(&self) -> Vec<Marked> {
         let marks = self.parts.iter().filter_map(|part| match part {

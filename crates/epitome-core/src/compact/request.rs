@@ -40,6 +40,18 @@ pub struct Request<'a> {
     pub stakes: Option<Stakes>,
     /// Whether the provider binds thinking to what stands before it.
     pub thinking: ThinkingRule,
+    /// Who tells the log.
+    pub telling: Telling,
+}
+
+/// Who tells the log of a compaction. Summaries that fail are told at once in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Telling {
+    /// It is told when it is done.
+    #[default]
+    AtOnce,
+    /// The caller tells, once it is recorded.
+    WhenRecorded,
 }
 
 impl<'a> Request<'a> {
@@ -57,6 +69,7 @@ impl<'a> Request<'a> {
             previous: None,
             stakes: None,
             thinking: ThinkingRule::Free,
+            telling: Telling::AtOnce,
         }
     }
 

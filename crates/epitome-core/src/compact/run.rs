@@ -3,23 +3,22 @@
 //! The decision is a pure function of its arguments; only the summariser may be anything else. A dry run makes the
 //! same decision and has nothing written.
 
-use std::collections::HashSet;
-
 use super::backing::current;
 use super::case::Case;
 use super::escalation::Escalation;
 use super::plan::Plan;
 use super::report::Report;
-use super::request::Request;
-use super::segment::{Compaction, Segment};
+use super::request::{Request, Telling};
+use super::segment::Compaction;
 use super::settings::Fallback;
 use super::spare::{fits, roomier};
 use super::summarizer::Summarizer;
 use crate::digest::Digest;
-use crate::events;
+use crate::events::{self, InForce};
 use crate::message::Message;
 use crate::outline::Entry;
-use crate::prune::{Count, Marked};
+use crate::pressure::{Pressure, Trigger};
+use crate::prune::Count;
 
 /// What came of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,9 +52,9 @@ pub fn compact(
         Ok(decided) => decided,
         Err(reason) => return Compacted { compaction: None, report: case.nothing(reason, Vec::new()) },
     };
-    let hides_more = decided.hides_more(&current);
-    if hides_more {
-        events::compacting(case.pressure.tokens, case.pressure.marks.hard, decided.messages_summarized());
+    if request.telling == Telling::AtOnce && decided.plan.hides_more(request.previous) {
+        let Pressure { tokens, marks, .. } = case.pressure;
+        events::compacting(tokens, marks.hard, decided.plan.messages_summarized());
     }
     let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
     let count = |text: &str| count.text(text);
@@ -87,29 +86,14 @@ pub fn compact(
         }
     }
     let compacted = case.judge(compaction, decided);
-    if let Some(compaction) = &compacted.compaction {
-        let Report { tokens_before, tokens_after, .. } = compacted.report;
-        events::pruned(&fresh_marks(compaction, &current), tokens_before, tokens_after);
-        if hides_more {
-            events::compacted(&compacted.report);
-        }
+    if request.telling == Telling::AtOnce
+        && let Some(compaction) = &compacted.compaction
+    {
+        let report = &compacted.report;
+        let trigger = report.trigger.map_or("step", Trigger::as_str);
+        InForce { compaction, previous: request.previous, report, trigger, ratio: 1.0 }.tell();
     }
     compacted
-}
-
-// The marks that the compaction in force does not have.
-fn fresh_marks<'c>(compaction: &'c Compaction, current: &Compaction) -> Vec<&'c Marked> {
-    let place = |marked: &Marked| (marked.message, marked.block, marked.mark);
-    let known: HashSet<_> = current.segments.iter().flat_map(marks_of).map(place).collect();
-    let marks = compaction.segments.iter().flat_map(marks_of);
-    marks.filter(|marked| !known.contains(&place(marked))).collect()
-}
-
-fn marks_of(segment: &Segment) -> &[Marked] {
-    match segment {
-        Segment::Pruned { marks, .. } => marks,
-        _ => &[],
-    }
 }
 
 /// What [`compact`] would do with this summariser, without having any summary written.

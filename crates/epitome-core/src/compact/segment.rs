@@ -70,6 +70,16 @@ impl Segment {
             | Segment::Omitted { range, .. } => range,
         }
     }
+
+    // Whether its messages are not shown.
+    fn hides(&self) -> bool {
+        matches!(self, Segment::Summary { .. } | Segment::Omitted { .. })
+    }
+
+    /// Whether it summarises or leaves out what a compaction does not in the same way.
+    pub(super) fn hides_more(&self, previous: Option<&Compaction>) -> bool {
+        self.hides() && !previous.is_some_and(|previous| previous.segments.contains(self))
+    }
 }
 
 /// The record of one compaction: all that is needed to build its view again, for ever.
@@ -109,6 +119,16 @@ impl Compaction {
             _ => self.segments.push(Segment::Verbatim { range: covered..messages }),
         }
         self
+    }
+
+    /// Whether it summarises or leaves out anything that another one does not.
+    pub fn hides_more(&self, previous: Option<&Compaction>) -> bool {
+        self.segments.iter().any(|segment| segment.hides_more(previous))
+    }
+
+    /// How many messages are summarised or left out.
+    pub fn messages_hidden(&self) -> usize {
+        self.segments.iter().filter(|segment| segment.hides()).map(|segment| segment.range().len()).sum()
     }
 
     /// The compaction that shows `range` as it was again and everything else as this one does.

@@ -28,9 +28,22 @@ pub enum Occasion {
     Refused(u32),
     /// A person or a program asks for a compaction.
     Asked,
+    /// It is not due yet, and prepared for when it is.
+    Ahead,
+    /// It does not fit, and nothing else helped.
+    LastResort,
 }
 
 impl Trigger {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Trigger::Overflow => "overflow",
+            Trigger::Threshold => "threshold",
+            Trigger::Manual => "manual",
+        }
+    }
+
     /// What a compaction is due to, if one is due.
     pub fn on(occasion: Occasion, level: Level) -> Option<Self> {
         match occasion {
@@ -38,6 +51,7 @@ impl Trigger {
             Occasion::Refused(_) => None,
             Occasion::BeforeCall if level == Level::Hard => Some(Trigger::Threshold),
             Occasion::BeforeCall => None,
+            Occasion::Ahead | Occasion::LastResort => Some(Trigger::Threshold),
             Occasion::Asked => Some(Trigger::Manual),
         }
     }

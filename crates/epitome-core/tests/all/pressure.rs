@@ -76,6 +76,8 @@ fn nexus_has_three_triggers() {
         (Occasion::BeforeCall, Level::Soft, None),
         (Occasion::BeforeCall, Level::Hard, Some(Trigger::Threshold)),
         (Occasion::Asked, Level::Calm, Some(Trigger::Manual)),
+        (Occasion::Ahead, Level::Soft, Some(Trigger::Threshold)),
+        (Occasion::LastResort, Level::Calm, Some(Trigger::Threshold)),
         (Occasion::Refused(1), Level::Calm, Some(Trigger::Overflow)),
         (Occasion::Refused(MOST_OVERFLOWS), Level::Calm, Some(Trigger::Overflow)),
         (Occasion::Refused(MOST_OVERFLOWS + 1), Level::Hard, None),

@@ -331,8 +331,8 @@ fn a_compaction_is_logged_in_the_words_of_the_micro_agent() {
     assert_eq!(
         said,
         [
-            "Compaction: estimated ~85200 tokens, threshold 80000 — compacting 17 messages",
-            "Compaction: summarized 17 messages into ~2 tokens, freed ~60322 estimated tokens",
+            "Compaction: estimated ~85,200 tokens, threshold 80,000 — compacting 17 messages",
+            "Compaction: summarized 17 messages into ~2 tokens, freed ~60,322 estimated tokens",
         ]
     );
     let lines = capture(|| {

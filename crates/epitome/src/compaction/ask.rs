@@ -27,6 +27,22 @@ impl Compact {
         Self { occasion: Occasion::Refused(attempt), ..Self::now() }
     }
 
+    /// It is not due yet: it is prepared for when it is.
+    pub(crate) fn ahead() -> Self {
+        Self { occasion: Occasion::Ahead, ..Self::now() }
+    }
+
+    /// Nothing else helped: the oldest messages go by their number.
+    pub(crate) fn last_resort() -> Self {
+        let strategy = Some(StrategyName::None);
+        Self { occasion: Occasion::LastResort, strategy, insists: true, ..Self::now() }
+    }
+
+    /// Whether no hook can postpone it, whatever the pressure.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.insists || matches!(self.occasion, Occasion::Refused(_))
+    }
+
     /// Only if it is due.
     pub(crate) fn if_due() -> Self {
         Self { occasion: Occasion::BeforeCall, ..Self::now() }

@@ -2,8 +2,9 @@
 
 use std::sync::PoisonError;
 
-use epitome_core::Tokens;
+use epitome_core::{Tokens, events};
 use tokio::task::JoinHandle;
+use tracing::Instrument;
 
 use super::{Compact, Prepared, Preparing};
 use crate::session::{Session, Warm};
@@ -53,7 +54,7 @@ impl Session {
             Preparation::Idle | Preparation::Vain(_) => {}
         }
         let session = self.clone();
-        let task = tokio::spawn(async move {
+        let work = async move {
             // Whoever compacts now makes this one pointless. Who waits for it finds it ready: the turnstile opens last.
             let turnstile = session.slot.turnstile.try_lock();
             let done = match &turnstile {
@@ -65,19 +66,16 @@ impl Session {
                 Some(prepared) => Preparation::Ready(prepared),
                 None => Preparation::Vain(tokens),
             };
-        });
-        *preparation = Preparation::Running(task);
+        };
+        *preparation = Preparation::Running(tokio::spawn(work.instrument(self.span())));
     }
 
     async fn prepare_now(&self) -> Option<Box<Prepared>> {
         let lease = self.lease_if_free().await.ok().flatten()?;
-        let prepared = self.prepare(&Compact::now()).await;
+        let prepared = self.prepare(&Compact::ahead()).await;
         lease.give_back().await;
         match prepared {
-            Ok(Preparing::Ready(mut prepared)) => {
-                prepared.trigger = "threshold".to_owned();
-                Some(prepared)
-            }
+            Ok(Preparing::Ready(prepared)) => Some(prepared),
             Ok(Preparing::Nothing(_)) => None,
             Err(error) => {
                 tracing::warn!(%error, "no summary could be prepared in the background");
@@ -98,11 +96,20 @@ impl Session {
     pub(crate) fn take_ready(&self, warm: &Warm) -> Option<Box<Prepared>> {
         let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
         match std::mem::take(&mut *preparation) {
-            Preparation::Ready(prepared) => Some(prepared).filter(|prepared| prepared.fits(warm)),
+            Preparation::Ready(prepared) if prepared.fits(warm) => Some(prepared),
+            Preparation::Ready(_) => {
+                thrown_away();
+                None
+            }
             other => {
                 *preparation = other;
                 None
             }
         }
     }
+}
+
+/// Says that what was prepared is of no use.
+pub(super) fn thrown_away() {
+    tracing::info!(target: events::COMPACT, "Compaction: what was prepared is thrown away, the session went on otherwise");
 }

@@ -17,6 +17,8 @@ pub(crate) struct Breaker {
     failures: u32,
     /// What the last one left, and when.
     last: Option<(Tokens, Time)>,
+    /// Whether somebody was told that it holds up.
+    told: bool,
 }
 
 impl Breaker {
@@ -28,12 +30,17 @@ impl Breaker {
         tokens.0 >= left.0.saturating_add(growth) || now.0 - since.0 >= WAIT << doublings
     }
 
+    /// Whether nobody was told of this wait yet; from now on somebody was.
+    pub(crate) fn is_news(&mut self) -> bool {
+        !std::mem::replace(&mut self.told, true)
+    }
+
     /// Takes note of what a try came to.
     pub(crate) fn tried(&mut self, before: Tokens, after: Tokens, now: Time) {
         if (before - after).0 as f64 >= before.0 as f64 * PROGRESS {
             *self = Self::default();
         } else {
-            *self = Self { failures: self.failures.saturating_add(1), last: Some((after, now)) };
+            *self = Self { failures: self.failures.saturating_add(1), last: Some((after, now)), told: false };
         }
     }
 }

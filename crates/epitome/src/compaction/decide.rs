@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use epitome_core::compact::{self, Compaction, Preview, Report, Request, Segment, Summarizer, view};
+use epitome_core::compact::{self, Compaction, Preview, Report, Request, Segment, Summarizer, Telling, view};
 use epitome_core::digest::Digest;
 use epitome_core::loss::{self, Loss};
 use epitome_core::pressure::Bound;
@@ -15,13 +15,15 @@ use super::ask::Compact;
 use super::picture::Picture;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::session::place;
+use crate::session::{Session, place};
 use crate::summarizer::Instructed;
 
 /// A picture and what is asked of it.
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) engine: Engine,
+    /// What the log says of the session.
+    span: tracing::Span,
     pub(crate) picture: Arc<Picture>,
     pub(crate) ask: Compact,
     /// Messages to be kept beside those that are pinned.
@@ -40,9 +42,10 @@ pub(crate) struct Written {
 }
 
 impl Case {
-    pub(crate) fn new(engine: &Engine, picture: Picture, ask: &Compact) -> Self {
+    pub(crate) fn new(session: &Session, picture: Picture, ask: &Compact) -> Self {
         Self {
-            engine: engine.clone(),
+            engine: session.engine.clone(),
+            span: session.span(),
             picture: Arc::new(picture),
             ask: ask.clone(),
             pins: Vec::new(),
@@ -63,7 +66,7 @@ impl Case {
 
     async fn previewed(&self) -> Result<Preview> {
         let case = self.clone();
-        blocking(move || {
+        blocking(self.span.clone(), move || {
             case.with(|picture, request, summarizer, counter| {
                 compact::dry_run(&picture.path, &picture.messages, request, summarizer, counter)
             })
@@ -104,7 +107,7 @@ impl Case {
 
     async fn written(&self) -> Result<Written> {
         let case = self.clone();
-        blocking(move || {
+        blocking(self.span.clone(), move || {
             case.with(|picture, request, summarizer, counter| {
                 let Picture { path, messages, .. } = picture;
                 let compact::Compacted { compaction, report } =
@@ -147,6 +150,7 @@ impl Case {
             previous: picture.previous.as_deref(),
             stakes: picture.stakes,
             thinking: picture.thinking,
+            telling: Telling::WhenRecorded,
             ..Request::new(&settings)
         };
         let counted = Counted(&inner.counter);
@@ -213,6 +217,11 @@ pub(crate) fn compacted(preview: &Preview, picture: &Picture) -> Vec<(u64, Messa
     numbers.filter_map(|at| Some((at as u64, picture.messages.get(at)?.clone()))).collect()
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+// On a thread of its own, which does not know by itself whose work it does.
+async fn blocking<T: Send + 'static>(
+    span: tracing::Span,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let work = move || span.in_scope(work);
     tokio::task::spawn_blocking(work).await.map_err(|stopped| Error::Interrupted(stopped.to_string()))
 }

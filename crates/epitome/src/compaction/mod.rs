@@ -16,13 +16,15 @@ mod lease;
 mod outcome;
 mod picture;
 mod relief;
+mod told;
 
 use std::sync::Arc;
 
 use epitome_core::compact::{Planned, Preview};
 use epitome_core::events;
-use epitome_core::pressure::{Level, Occasion, Trigger};
+use epitome_core::pressure::{Level, Occasion, Pressure, Trigger};
 use epitome_ledger::model::TurnId;
+use tracing::Instrument;
 
 pub use ask::Compact;
 pub(crate) use background::Preparation;
@@ -54,6 +56,10 @@ impl Session {
     ///
     /// Messages that are appended meanwhile are neither blocked nor lost.
     pub async fn compact(&self, ask: Compact) -> Result<Outcome> {
+        self.compact_asked(ask).instrument(self.span()).await
+    }
+
+    async fn compact_asked(&self, ask: Compact) -> Result<Outcome> {
         let mut breaker = self.slot.turnstile.lock().await;
         let outcome = self.compact_now(&ask).await?;
         if outcome.is_done() {
@@ -64,7 +70,7 @@ impl Session {
 
     /// What [`Session::compact`] would do. Nothing is recorded.
     pub async fn compact_dry_run(&self, ask: Compact) -> Result<Outcome> {
-        let case = Case::new(&self.engine, self.picture(Depth::Whole).await?, &ask);
+        let case = Case::new(self, self.picture(Depth::Whole).await?, &ask);
         Ok(Outcome::nothing(case.preview().await?.report))
     }
 
@@ -109,21 +115,22 @@ impl Session {
     /// Plans, asks the hooks, has summaries written and checked. Nothing is recorded.
     pub(crate) async fn prepare(&self, ask: &Compact) -> Result<Preparing> {
         // Most questions are answered by what is shown; what is hidden is read only where a summary is to be written.
-        let mut case = Case::new(&self.engine, self.picture(Depth::Shown).await?, ask);
+        let mut case = Case::new(self, self.picture(Depth::Shown).await?, ask);
         let mut preview = case.preview().await?;
         if summarises(&preview) {
-            case = Case::new(&self.engine, self.picture(Depth::Whole).await?, ask);
+            case = Case::new(self, self.picture(Depth::Whole).await?, ask);
             preview = case.preview().await?;
         }
-        if preview.plan.is_none() {
+        let Some(plan) = &preview.plan else {
             let reason = preview.report.reason.as_str();
             tracing::debug!(target: events::COMPACT, reason, "nothing to compact: {reason}");
             return Ok(Preparing::Nothing(Box::new(Outcome::nothing(preview.report))));
-        }
+        };
+        let (messages, hides_more) =
+            (plan.messages_summarized(), plan.hides_more(case.picture.previous.as_deref()));
         let answers = self.ask_hooks(&case, &preview).await;
-        let urgent = ask.insists
-            || preview.report.pressure.level == Level::Hard
-            || matches!(ask.occasion, Occasion::Refused(_));
+        let urgent = preview.report.pressure.level == Level::Hard || ask.is_urgent();
+        told::vetoes(&answers.vetoes, urgent);
         let mut notes = answers.notes;
         if !answers.vetoes.is_empty() && !urgent {
             let report = preview.report;
@@ -139,16 +146,16 @@ impl Session {
         case.ask.instructions = joined(case.ask.instructions.take(), answers.instructions);
         case.pins = answers.pins.into_iter().flatten().filter_map(|pin| usize::try_from(pin).ok()).collect();
         case.pins.retain(|pin| *pin < case.picture.path.len());
+        if hides_more {
+            let Pressure { tokens, marks, .. } = case.picture.pressure;
+            events::compacting(tokens, marks.hard, messages);
+        }
         let Written { compaction, report, loss, notes: more } = case.write().await?;
         notes.extend(more);
         let Some(compaction) = compaction else {
             return Ok(Preparing::Nothing(Box::new(Outcome { notes, ..Outcome::nothing(report) })));
         };
-        let trigger = report.trigger.map_or("step", |trigger| match trigger {
-            Trigger::Overflow => "overflow",
-            Trigger::Threshold => "threshold",
-            Trigger::Manual => "manual",
-        });
+        let trigger = report.trigger.map_or("step", Trigger::as_str);
         Ok(Preparing::Ready(Box::new(Prepared {
             id: TurnId::generate(),
             picture: case.picture,
@@ -177,6 +184,7 @@ impl Session {
 
     /// Tells everybody of a compaction that was recorded.
     pub(crate) async fn announce(&self, prepared: Prepared) -> Outcome {
+        prepared.tell();
         let (inner, failed) = (self.inner(), self.close_episode(&prepared).await);
         let Prepared { id, picture, compaction, report, loss, mut notes, .. } = prepared;
         notes.extend(failed);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use epitome_core::compact::{Compaction, Stakes};
 use epitome_core::cost::Tariff;
 use epitome_core::models::ThinkingBinding;
+use epitome_core::pressure::Pressure;
 use epitome_core::prune::ThinkingRule;
 use epitome_core::{Entry, Message, Tokens};
 use epitome_ledger::model::{NoteKind, TurnId};
@@ -44,6 +45,8 @@ pub(crate) struct Picture {
     pub(crate) outside: Tokens,
     /// The model's window in our tokens.
     pub(crate) window: Tokens,
+    /// How full the window is, in the model's tokens.
+    pub(crate) pressure: Pressure,
     /// Tokens that the model bills for one of ours.
     pub(crate) ratio: f64,
     pub(crate) stakes: Option<Stakes>,
@@ -57,7 +60,7 @@ struct Moment {
     compaction: Option<(u64, Arc<Compaction>)>,
     shown: Vec<Shown>,
     tokens: Tokens,
-    estimated: Tokens,
+    pressure: Pressure,
     cached: Tokens,
 }
 
@@ -72,7 +75,7 @@ impl Session {
             compaction: warm.compaction.clone(),
             shown: warm.shown.clone(),
             tokens: warm.tokens,
-            estimated: warm.estimated(outside, inner),
+            pressure: warm.pressure(outside, inner),
             cached: warm.cached(now, inner),
         };
         let moment = self.look(moment).await?;
@@ -84,7 +87,7 @@ impl Session {
         let (pins, seals) = self.noted(moment.length).await?;
         let ratio = inner.billing.ratio(&inner.model.id);
         // Where the provider bills more than is known here, it bills instructions and tools.
-        let billed = Tokens((moment.estimated.0 as f64 / ratio) as u64);
+        let billed = Tokens((moment.pressure.tokens.0 as f64 / ratio) as u64);
         let priced = inner.model_is_known && inner.model.price.input > 0.0;
         let (path, messages) = laid_out(moment.length, read.values())?;
         let bound = inner.model_is_known && inner.model.thinking == ThinkingBinding::Prefix;
@@ -98,6 +101,7 @@ impl Session {
             seals,
             outside: outside.max(billed - moment.tokens),
             window: Tokens((inner.model.window.0 as f64 / ratio) as u64),
+            pressure: moment.pressure,
             ratio,
             stakes: priced.then(|| Stakes {
                 tariff: Tariff::of_counted(&inner.model, ratio),

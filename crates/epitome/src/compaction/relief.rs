@@ -6,7 +6,9 @@ use epitome_core::compact::{Fallback, StrategyName};
 use epitome_core::pressure::Level;
 use epitome_core::prune::PruneMode;
 use epitome_core::{Tokens, events};
+use tracing::Instrument;
 
+use super::background::thrown_away;
 use super::{Case, Committed, Compact, Depth};
 use crate::error::Result;
 use crate::session::{Context, Session, Warm};
@@ -40,12 +42,12 @@ struct Situation {
 impl Session {
     /// What to send: compacted first if that is due.
     pub async fn context(&self) -> Result<Context> {
-        self.handed_out(None).await
+        self.handed_out(None).instrument(self.span()).await
     }
 
     /// What to send, in at most so many tokens of our unit, everything that stands beside the messages included.
     pub async fn context_within(&self, most: Tokens) -> Result<Context> {
-        self.handed_out(Some(most)).await
+        self.handed_out(Some(most)).instrument(self.span()).await
     }
 
     async fn handed_out(&self, most: Option<Tokens>) -> Result<Context> {
@@ -99,8 +101,9 @@ impl Session {
             _ if !self.steps(warm).is_empty() => Need::Step,
             _ => Need::Nothing,
         };
-        if pressure.level >= Level::Warn && most.is_none() {
-            tracing::debug!(target: events::TOKENS, level = %pressure.level, "{pressure}");
+        if self.slot.begins_to_fill(pressure.level >= Level::Warn) {
+            let (tokens, warn) = (pressure.tokens.0, pressure.marks.warn.0);
+            tracing::warn!(target: events::TOKENS, tokens, warn_threshold = warn, "the window fills up: {pressure}");
         }
         Situation {
             need,
@@ -156,7 +159,7 @@ impl Session {
         let outside = self.slot.outside();
         for ask in self.look(|warm| self.steps(warm)).await?.into_iter().filter(which) {
             let ask = Compact { budget: most.map(|most| most - outside), ..ask };
-            let case = Case::new(&self.engine, self.picture(Depth::Shown).await?, &ask);
+            let case = Case::new(self, self.picture(Depth::Shown).await?, &ask);
             if case.preview().await?.plan.is_some() {
                 self.compact_now(&ask).await?;
             }
@@ -175,7 +178,14 @@ impl Session {
                 return Ok(());
             }
             if !before.overfull && !breaker.allows(before.tokens, inner.model.window, inner.now()) {
-                tracing::debug!(target: events::COMPACT, "compaction is throttled: the last ones gained little");
+                if breaker.is_news() {
+                    let tokens = before.tokens;
+                    tracing::warn!(
+                        target: events::COMPACT,
+                        tokens = tokens.0,
+                        "Compaction throttled at ~{tokens:#} tokens: the last ones gained little"
+                    );
+                }
                 return Ok(());
             }
             if most.is_none() && self.use_ready().await? {
@@ -189,8 +199,7 @@ impl Session {
         }
         let last = self.look(|warm| self.situation(warm, most)).await?;
         if last.overfull {
-            // The last resort: the oldest messages go by their number.
-            self.compact_now(&Compact::now().by(StrategyName::None).insisting()).await?;
+            self.compact_now(&Compact::last_resort()).await?;
         }
         Ok(())
     }
@@ -205,7 +214,10 @@ impl Session {
                 self.announce(*prepared).await;
                 Ok(true)
             }
-            Committed::Stale => Ok(false),
+            Committed::Stale => {
+                thrown_away();
+                Ok(false)
+            }
         }
     }
 }

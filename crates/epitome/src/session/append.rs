@@ -4,11 +4,12 @@ use epitome_core::calibrate::{Gauge, Verdict};
 use epitome_core::{Outline, Role, Time, Usage, events};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
+use tracing::Instrument;
 
-use super::Session;
 use super::draft::{Draft, Input, Reply};
 use super::sendable::is_blank;
 use super::warm::Warm;
+use super::{Session, told_of};
 use crate::error::{Error, Result};
 
 /// How often an append is tried again on top of what others appended meanwhile.
@@ -63,6 +64,10 @@ impl Session {
     }
 
     async fn record(&self, record: Record<'_>, id: TurnId) -> Result<Receipt> {
+        self.record_as(record, id).instrument(self.span()).await
+    }
+
+    async fn record_as(&self, record: Record<'_>, id: TurnId) -> Result<Receipt> {
         let inner = self.inner();
         let mut state = self.slot.state.lock().await;
         // Taken out: whoever drops this future leaves nothing behind that might be wrong.
@@ -106,7 +111,7 @@ impl Session {
                     NewTurn::of(drafts.iter().map(|draft| draft.new_message(inner.dialect)).collect());
                 let added = drafts.iter().map(|draft| draft.outline.tokens).sum();
                 let estimated = warm.estimated(self.slot.outside(), inner) + inner.billed(added);
-                events::input_estimated(estimated, inner.settings.prune.warn_tokens);
+                told_of(id).in_scope(|| events::input_estimated(estimated, inner.settings.prune.warn_tokens));
                 (turn.id, turn.model, turn.estimated, turn.time) = (id, model, Some(estimated), Some(now));
                 ledger.append(tenant, expect, vec![turn]).await
             }

@@ -25,11 +25,17 @@ pub use fork::{Beginning, Sight};
 pub(crate) use path::laid_out;
 pub(crate) use shown::Shown;
 pub(crate) use slot::{Slot, Warmth};
+pub(crate) use undo::UNDO;
 pub use undo::{Run, Undo};
 pub(crate) use warm::{Warm, place};
 
 use crate::engine::{Engine, Inner};
 use crate::error::Result;
+
+/// What every line of the log about one turn says.
+pub(crate) fn told_of(turn: TurnId) -> tracing::Span {
+    tracing::error_span!(target: "epitome::session", "turn", %turn)
+}
 
 /// A conversation of an agent. Cheap to clone; all handles of a session are one session.
 #[derive(Clone)]
@@ -64,6 +70,13 @@ impl Session {
         let counter = &self.inner().counter;
         let count = |text: &str| if text.is_empty() { Tokens::ZERO } else { counter.text(text) };
         self.slot.set_outside(count(system) + count(tools));
+    }
+
+    /// What every line of the log about this session says: which one, and whose.
+    ///
+    /// Its level is the highest, so that no filter takes it from the lines that pass.
+    pub(crate) fn span(&self) -> tracing::Span {
+        tracing::error_span!(target: "epitome::session", "session", session = %self.slot.id, agent = self.inner().agent)
     }
 
     pub(crate) fn inner(&self) -> &Inner {

@@ -4,7 +4,7 @@
 //! wait for a summary. Nobody who holds the state asks for the turnstile.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use epitome_core::Tokens;
@@ -24,6 +24,8 @@ pub(crate) struct Slot {
     pub(crate) preparation: Mutex<Preparation>,
     /// Tokens of what is sent beside the messages.
     outside: AtomicU64,
+    /// Whether it was told that the window fills up, since there was room the last time.
+    warned: AtomicBool,
     /// When it was last used, as the warmth of the engine counts.
     stamp: AtomicU64,
 }
@@ -36,12 +38,18 @@ impl Slot {
             turnstile: tokio::sync::Mutex::default(),
             preparation: Mutex::default(),
             outside: AtomicU64::new(0),
+            warned: AtomicBool::new(false),
             stamp: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn outside(&self) -> Tokens {
         Tokens(self.outside.load(Ordering::Relaxed))
+    }
+
+    /// Takes note of whether the window fills up, and says whether it just began to.
+    pub(crate) fn begins_to_fill(&self, fills: bool) -> bool {
+        !self.warned.swap(fills, Ordering::Relaxed) && fills
     }
 
     pub(crate) fn set_outside(&self, tokens: Tokens) {

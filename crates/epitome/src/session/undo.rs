@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use epitome_core::compact::{self, Compaction, Request};
 use epitome_ledger::model::{CompactionRecord, TurnId};
+use tracing::Instrument;
 
 use super::Session;
 use super::fork::RECONSTRUCTION;
@@ -31,13 +32,17 @@ pub enum Run {
 }
 
 /// How the record of an undo names what it undoes.
-const UNDO: &str = "undo";
+pub(crate) const UNDO: &str = "undo";
 const UNDOES: &str = "undoes ";
 const EVERYTHING: &str = "undoes everything";
 
 impl Session {
     /// Shows again what was compacted. The context grows on purpose; the report says by how much it exceeds its budget.
     pub async fn undo(&self, what: Undo, run: Run) -> Result<Outcome> {
+        self.undo_as(what, run).instrument(self.span()).await
+    }
+
+    async fn undo_as(&self, what: Undo, run: Run) -> Result<Outcome> {
         let _turnstile = self.slot.turnstile.lock().await;
         if run == Run::Dry {
             let prepared = self.undone(&what).await?;

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, LazyLock, Mutex, Once};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-/// One event.
+/// One event, with the fields of the spans around it.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     pub(crate) level: &'static str,
@@ -22,6 +22,8 @@ pub(crate) struct Line {
 type Lines = Arc<Mutex<Option<Vec<Line>>>>;
 
 thread_local! {
+    /// The spans that this thread is in.
+    static WITHIN: RefCell<Vec<Id>> = const { RefCell::new(Vec::new()) };
     /// The test that this thread works for.
     static LINES: RefCell<Lines> = RefCell::default();
 }
@@ -46,6 +48,9 @@ pub(crate) fn heard(targets: &[&str]) -> Vec<Line> {
     lines.into_iter().filter(|line| targets.contains(&line.target.as_str())).collect()
 }
 
+/// The fields of all spans that there ever were.
+static SPANS: LazyLock<Mutex<HashMap<u64, HashMap<&'static str, String>>>> = LazyLock::new(Mutex::default);
+
 struct Listener;
 
 impl Subscriber for Listener {
@@ -58,6 +63,12 @@ impl Subscriber for Listener {
             let mut lines = lines.lock().unwrap();
             let Some(lines) = lines.as_mut() else { return };
             let mut fields = Fields(HashMap::new());
+            let spans = SPANS.lock().unwrap();
+            WITHIN.with_borrow(|within| {
+                for known in within.iter().filter_map(|id| spans.get(&id.into_u64())) {
+                    fields.0.extend(known.clone());
+                }
+            });
             event.record(&mut fields);
             let message = fields.0.remove("message").unwrap_or_default();
             let (level, target) = (event.metadata().level().as_str(), event.metadata().target().to_owned());
@@ -65,17 +76,29 @@ impl Subscriber for Listener {
         });
     }
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let mut fields = Fields(HashMap::new());
+        attributes.record(&mut fields);
+        let mut spans = SPANS.lock().unwrap();
+        let id = spans.len() as u64 + 1;
+        spans.insert(id, fields.0);
+        Id::from_u64(id)
     }
 
     fn record(&self, _: &Id, _: &Record<'_>) {}
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    fn enter(&self, _: &Id) {}
+    fn enter(&self, id: &Id) {
+        WITHIN.with_borrow_mut(|within| within.push(id.clone()));
+    }
 
-    fn exit(&self, _: &Id) {}
+    fn exit(&self, id: &Id) {
+        WITHIN.with_borrow_mut(|within| {
+            let last = within.iter().rposition(|entered| entered == id);
+            last.map(|last| within.remove(last));
+        });
+    }
 }
 
 struct Fields(HashMap<&'static str, String>);

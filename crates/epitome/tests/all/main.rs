@@ -22,6 +22,7 @@ mod seeds;
 mod sessions;
 mod support;
 mod throttle;
+mod told;
 mod worker;
 
 /// What can go wrong in the agent of the examples.

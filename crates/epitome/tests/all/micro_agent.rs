@@ -249,8 +249,8 @@ async fn compaction_is_transparent(place: Place) {
     let said: Vec<&str> = heard.iter().map(|line| line.message.as_str()).collect();
     let freed = before - session.peek().await.unwrap().tokens();
     let expected = [
-        format!("Compaction: estimated ~{before} tokens, threshold 80000 — compacting 18 messages"),
-        format!("Compaction: summarized 18 messages into ~6 tokens, freed ~{freed} estimated tokens"),
+        format!("Compaction: estimated ~{before:#} tokens, threshold 80,000 — compacting 18 messages"),
+        format!("Compaction: summarized 18 messages into ~6 tokens, freed ~{freed:#} estimated tokens"),
     ];
     assert_eq!(said, expected);
     assert!(heard.iter().all(|line| line.level == "INFO"));

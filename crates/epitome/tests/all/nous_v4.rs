@@ -379,7 +379,7 @@ async fn the_log_has_the_figures(place: Place) {
     let heard = log::heard(&[events::COMPACT, events::PRUNE]);
     let said: Vec<&str> = heard.iter().map(|line| line.message.as_str()).collect();
     assert_eq!(said.len(), 2, "{said:?}");
-    assert_eq!(said[0], "Compaction: estimated ~120000 tokens, threshold 100000 — compacting 34 messages");
+    assert_eq!(said[0], "Compaction: estimated ~120,000 tokens, threshold 100,000 — compacting 34 messages");
     assert!(said[1].starts_with("Compaction: summarized 34 messages into ~"), "{}", said[1]);
     assert_eq!(heard[1].fields["tokens_before"], "120000");
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use epitome_core::compact::Preset;
-use epitome_core::{Time, Tokens};
+use epitome_core::{Time, Tokens, events};
 use epitome_ledger::Clock;
 
+use crate::log;
 use crate::seeds::*;
 use crate::support::{Place, on_both};
 
@@ -31,11 +32,15 @@ async fn what_gains_little_is_throttled_and_recovers(place: Place) {
         session.context().await.unwrap();
         assert_eq!(scribe.asked().len() - before, expected, "{what}");
     };
+    log::listen();
     tries("it is due", 1).await;
     chat(&session, 2, 600).await;
     tries("it gained little", 0).await;
     seconds.store(29, Ordering::SeqCst);
     tries("half a minute has not passed", 0).await;
+    let heard = log::heard(&[events::COMPACT]);
+    let throttled = heard.iter().filter(|line| line.message.starts_with("Compaction throttled at ~"));
+    assert_eq!(throttled.map(|line| line.level).collect::<Vec<_>>(), ["WARN"], "once a wait: {heard:?}");
     seconds.store(30, Ordering::SeqCst);
     tries("half a minute has passed", 1).await;
     chat(&session, 2, 600).await;
