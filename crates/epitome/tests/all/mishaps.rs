@@ -1,15 +1,17 @@
 //! What goes wrong around an agent, and what the engine makes of it: the work goes on, and what is sent is fit to be sent.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use epitome::core::compact::{Limits, Outcome as Planned};
 use epitome::core::knowledge::Finding;
-use epitome::core::{Entry, pressure::Level};
+use epitome::core::{Entry, Time, pressure::Level};
 use epitome::{
     Answer, Compact, Compacting, Dialect, Error, Extractor, Hook, Message, Opening, Reply, Run, Session,
     Sight, Source, Strategy, Summarizer, SummaryError, SummaryRequest, Tokens, Told, Undo,
 };
+use epitome_ledger::Clock;
 use epitome_wire::check;
 
 use crate::support::{Place, assert_sendable, call, exchange, on_both, prose, result};
@@ -226,7 +228,10 @@ async fn what_cannot_fit_is_not_compacted_over_and_over(place: Place) {
 }
 
 async fn a_channel_goes_on_with_what_was_used_last(place: Place) {
-    let engine = place.engine().await;
+    // Each look at the clock is a second later than the one before.
+    let seconds = AtomicI64::new(1_700_000_000);
+    let clock = Clock::of(move || Time(seconds.fetch_add(1, Ordering::SeqCst) * 1_000));
+    let engine = place.builder().clock(clock).build().await.unwrap();
     let on = |key: &str| Opening { key: Some(key.to_owned()), ..Opening::channel("chat", "general") };
     let older = engine.open(on("older")).await.unwrap();
     older.append("First words.").await.unwrap();
