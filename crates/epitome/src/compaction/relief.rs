@@ -204,7 +204,7 @@ impl Session {
         Ok(())
     }
 
-    // Records what was prepared in the background, if it still fits and is small enough.
+    // Records what was prepared in the background, if it still fits what it was made of.
     async fn use_ready(&self) -> Result<bool> {
         let Some(mut prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
         let failed = self.learn(&prepared).await;

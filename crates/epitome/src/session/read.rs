@@ -106,7 +106,8 @@ impl Session {
         Ok(self.inner().ledger.recall(self.inner().tenant, id).await?)
     }
 
-    /// The whole conversation in a dialect, as a JSON array of its messages, nothing left out.
+    /// The whole conversation in a dialect, as a JSON array of its messages, those that are hidden included. Of a message that was
+    /// recorded in another dialect, what this one has no way to write is left out; [`Session::messages`] has it as it was.
     pub async fn export(&self, dialect: Dialect) -> Result<String> {
         let inner = self.inner();
         let mut parts: Vec<(Dialect, Message)> = Vec::new();

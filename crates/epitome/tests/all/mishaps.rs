@@ -59,12 +59,12 @@ async fn calls_without_a_result_are_said_to_be_interrupted(place: Place) {
         session.append(result("call_1", "It came after all.")).await.unwrap();
         let late = session.peek().await.unwrap().to_json();
         assert!(late.contains("It came after all.") && !late.contains("interrupted"), "{late}");
-        assert_eq!(late, place_of(&place, dialect, &key).await, "whoever reads it anew sees the same");
+        assert_eq!(late, sent_anew(&place, dialect, &key).await, "whoever reads it anew sees the same");
     }
 }
 
 // What a new engine would send.
-async fn place_of(place: &Place, dialect: Dialect, key: &str) -> String {
+async fn sent_anew(place: &Place, dialect: Dialect, key: &str) -> String {
     let engine = place.builder().dialect(dialect).build().await.unwrap();
     engine.session(key).await.unwrap().peek().await.unwrap().to_json()
 }
