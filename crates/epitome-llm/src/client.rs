@@ -111,6 +111,16 @@ impl Client {
 
     /// Asks once, and waits no longer than this or the limits, whichever is less.
     pub async fn ask_within(&self, call: &Call, within: Duration) -> Result<Answer, Failure> {
+        self.ask_counted(call, within, &|| true).await
+    }
+
+    /// The same where every request is counted: the first one is already, `request` says whether there may be another.
+    pub(crate) async fn ask_counted(
+        &self,
+        call: &Call,
+        within: Duration,
+        request: &(dyn Fn() -> bool + Send + Sync),
+    ) -> Result<Answer, Failure> {
         let deadline = after(within.min(self.limits.whole));
         let mut lessons = 0;
         loop {
@@ -121,7 +131,9 @@ impl Client {
                 Some(key) => failure.without(key.expose()),
                 None => failure,
             };
-            if lessons == LESSONS || !self.learnt.learn(self.endpoint.dialect(), manners, &failure) {
+            let is_taught =
+                lessons < LESSONS && self.learnt.learn(self.endpoint.dialect(), manners, &failure);
+            if !is_taught || !request() {
                 return Err(failure);
             }
             lessons += 1;

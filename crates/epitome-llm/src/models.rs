@@ -1,9 +1,11 @@
 //! Several endpoints in the order of preference, each asked again where that may help, the next one where it does not.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use epitome_wire::Dialect;
 use thiserror::Error;
 use tracing::{debug, info};
 
@@ -38,8 +40,21 @@ pub struct Answered {
     pub answer: Answer,
     /// The endpoint that gave it.
     pub by: String,
+    /// Its place in the order.
+    pub place: usize,
     /// What failed before.
     pub tried: Vec<Tried>,
+}
+
+/// What one question may take.
+#[derive(Clone)]
+pub(crate) struct Leave<'a> {
+    /// The endpoints that may be asked, by their places.
+    pub(crate) endpoints: Range<usize>,
+    /// Time for all attempts together, where it is less than usual.
+    pub(crate) within: Duration,
+    /// Whether one more request may be sent; whoever says yes counts it.
+    pub(crate) request: &'a (dyn Fn() -> bool + Send + Sync),
 }
 
 /// An attempt that brought nothing.
@@ -104,13 +119,30 @@ impl Models {
         self
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.upstreams.len()
+    }
+
+    /// The API of the one that is asked first.
+    pub fn dialect(&self) -> Option<Dialect> {
+        self.upstreams.first().map(|upstream| upstream.client.endpoint().dialect())
+    }
+
     /// Asks until somebody answers, nobody can, or the time is over.
     pub async fn ask(&self, call: &Call) -> Result<Answered, NoAnswer> {
-        let deadline = self.clock.now().saturating_add(self.within);
+        let leave = Leave { endpoints: 0..self.count(), within: self.within, request: &|| true };
+        self.ask_with(call, &leave).await
+    }
+
+    /// The same, as far as it is allowed.
+    pub(crate) async fn ask_with(&self, call: &Call, leave: &Leave<'_>) -> Result<Answered, NoAnswer> {
+        let deadline = self.clock.now().saturating_add(self.within.min(leave.within));
         let mut tried = Vec::new();
-        for upstream in &self.upstreams {
-            if let Some(answer) = self.ask_one(upstream, call, deadline, &mut tried).await {
-                return Ok(Answered { answer, by: upstream.client.endpoint().to_string(), tried });
+        for place in leave.endpoints.clone() {
+            let Some(upstream) = self.upstreams.get(place) else { break };
+            if let Some(answer) = self.ask_one(upstream, call, (deadline, leave), &mut tried).await {
+                return Ok(Answered { answer, by: upstream.client.endpoint().to_string(), place, tried });
             }
             // A request that is too large is for the one who asks to shorten, not for the next model to try.
             let last = tried.last().and_then(|tried| tried.failure.as_ref());
@@ -125,7 +157,7 @@ impl Models {
         &self,
         upstream: &Upstream,
         call: &Call,
-        deadline: Duration,
+        (deadline, leave): (Duration, &Leave<'_>),
         tried: &mut Vec<Tried>,
     ) -> Option<Answer> {
         let endpoint = upstream.client.endpoint().to_string();
@@ -135,7 +167,11 @@ impl Models {
                 tried.push(Tried { endpoint, failure: None });
                 return None;
             };
-            let failure = match upstream.client.ask_within(call, deadline.saturating_sub(now)).await {
+            if !(leave.request)() {
+                return None;
+            }
+            let left = deadline.saturating_sub(now);
+            let failure = match upstream.client.ask_counted(call, left, leave.request).await {
                 Ok(answer) => {
                     permit.succeeded();
                     return Some(answer);

@@ -15,8 +15,17 @@ pub(super) fn whole(reading: &mut Reading, response: &Value) -> Option<()> {
             _ => {}
         }
     }
+    wanted(reading, response);
     beside(reading, response);
     Some(())
+}
+
+// A model that calls a tool has more to say once it has the result.
+fn wanted(reading: &mut Reading, response: &Value) {
+    let calls = |item: &Value| matches!(item["type"].as_str(), Some("function_call" | "custom_tool_call"));
+    if response["output"].as_array().is_some_and(|output| output.iter().any(calls)) {
+        reading.ending.get_or_insert(Ending::Unfinished);
+    }
 }
 
 pub(super) fn event(reading: &mut Reading, event: &Value) {
@@ -30,6 +39,7 @@ pub(super) fn event(reading: &mut Reading, event: &Value) {
             if reading.text.is_empty() {
                 whole(reading, &event["response"]);
             }
+            wanted(reading, &event["response"]);
             beside(reading, &event["response"]);
             reading.is_done = true;
         }

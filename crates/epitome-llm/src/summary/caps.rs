@@ -8,7 +8,7 @@ use epitome_core::{Tokens, Usage};
 /// The most that all summaries of one compaction may cost together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Caps {
-    /// Questions to a model: once so many were asked, repeated ones included, no further one is begun.
+    /// Requests to a model, repeated ones included.
     pub calls: usize,
     /// Tokens, in and out.
     pub tokens: Tokens,
@@ -53,7 +53,6 @@ impl Spent {
 
     /// A call of this size begins.
     pub(super) fn begin(&mut self, tariff: Option<&Tariff>, input: Tokens, output: Tokens) {
-        self.calls += 1;
         self.open += input + output;
         self.open_money += price(tariff, input, output);
     }

@@ -25,6 +25,8 @@ pub(super) enum Unfit {
     Empty,
     #[error("the model would not answer")]
     Declined,
+    #[error("the model called a tool instead of answering")]
+    Unfinished,
     #[error("the answer has {0} of the headings that were asked for")]
     Sections(usize),
     #[error(transparent)]
@@ -42,8 +44,10 @@ impl Form {
 
     /// The summary in an answer.
     pub(super) fn read(&self, answer: &Answer) -> Result<String, Unfit> {
-        if matches!(answer.ending, Ending::Declined | Ending::Unfinished) {
-            return Err(Unfit::Declined);
+        match answer.ending {
+            Ending::Declined => return Err(Unfit::Declined),
+            Ending::Unfinished => return Err(Unfit::Unfinished),
+            Ending::Whole | Ending::MaxOutput | Ending::Window => {}
         }
         let text = match answer.ending {
             Ending::MaxOutput | Ending::Window if !matches!(self, Form::Changes(_)) => {

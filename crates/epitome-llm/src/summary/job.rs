@@ -12,6 +12,7 @@ use epitome_core::tokens::{Bpe, Counter, ImagePricing};
 use epitome_core::{Block, Chars, Entry, Message, Outline, Role, Tokens};
 
 use super::conversation::{Telling, piece};
+use super::live::texts;
 
 /// Counts as budgets do.
 pub(super) fn counter() -> Counter {
@@ -36,6 +37,8 @@ impl Room {
 pub(super) struct Job<'a> {
     pub(super) request: &'a SummaryRequest<'a>,
     pub(super) beside: Vec<&'a str>,
+    /// What else the model may know: the earlier summaries, and what it sees of later messages.
+    known: Vec<&'a str>,
     /// The checkpoints that it replaces, as one, where they are checkpoints.
     pub(super) earlier: Option<Checkpoint>,
     pub(super) room: Room,
@@ -56,14 +59,21 @@ impl<'a> Job<'a> {
         let before: Tokens = beside.iter().map(|text| count.text(text)).sum();
         let most = Tokens((messages + before).0.saturating_sub(1).max(1));
         let room = Room { tokens: request.max_tokens.min(most), chars: request.max_chars };
-        Self { request, earlier: earlier(request), beside, room, sizes: told.map(size).collect() }
+        let (known, sizes) = (beside.clone(), told.map(size).collect());
+        Self { request, earlier: earlier(request), beside, known, room, sizes }
+    }
+
+    /// The same for a model that sees these messages, too.
+    pub(super) fn knowing(mut self, later: &'a [Message]) -> Self {
+        self.known.extend(texts(later));
+        self
     }
 
     pub(super) fn sources(&self) -> Sources<'_> {
         Sources {
             messages: self.request.messages,
             first: self.request.first,
-            beside: &self.beside,
+            beside: &self.known,
             shown: &[],
         }
     }

@@ -1,7 +1,8 @@
 //! Summaries by a model that cannot fail: asked for with care, checked, mended, and replaced where that is better.
 //!
 //! A [`ModelSummarizer`] asks a model ([`Prompt`]), in stretches where a conversation is too long for one call ([`Stages`]),
-//! for the changes alone where there is a checkpoint already ([`Delta`]). What comes back is compared with the conversation;
+//! for the changes alone where there is a checkpoint already ([`Delta`]), behind the live request where that is cheaper
+//! ([`ModelSummarizer::behind`]). What comes back is compared with the conversation;
 //! the model is told once what is wrong, then code mends it. Code also picks a summary of its own, and of the two the one that
 //! the check scores higher is used. What all of it may cost is capped ([`Caps`]), and what happened is told ([`Written`]).
 
@@ -15,11 +16,13 @@ mod finish;
 mod form;
 mod job;
 mod kept;
+mod live;
 mod prompt;
 mod run;
 mod staged;
 mod stages;
 mod summarizer;
+mod ways;
 mod written;
 
 pub use cancel::Cancel;

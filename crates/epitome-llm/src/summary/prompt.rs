@@ -5,9 +5,13 @@ use epitome_core::compact::Level;
 
 use super::conversation::Conversation;
 use super::fence::Fence;
+use super::live::Live;
 use crate::call::Call;
 
 const DATA: &str = include_str!("../prompts/data.md");
+const RULES: &str = include_str!("../prompts/rules.md");
+const LIVE: &str = include_str!("../prompts/live.md");
+const UNTIL: &str = include_str!("../prompts/until.md");
 const CHECKPOINT: &str = include_str!("../prompts/checkpoint.md");
 const UPDATE: &str = include_str!("../prompts/update.md");
 const DELTA: &str = include_str!("../prompts/delta.md");
@@ -54,6 +58,8 @@ pub struct Prompt<'a> {
 const ROOM: (u64, u64) = (4, 3);
 /// The least that an answer may have, for the markup around little text.
 const LEAST: u64 = 256;
+/// The quotation of the first message that stays visible.
+pub(super) const STAYS: &str = "stays";
 /// The length that a checkpoint is aimed at where there is room.
 const MOST_WORDS: u64 = 1200;
 
@@ -61,8 +67,23 @@ impl Prompt<'_> {
     /// The question to a model.
     pub fn call(&self) -> Call {
         let fence = self.fence();
-        let most = (self.max_tokens.0.saturating_mul(ROOM.0) / ROOM.1).max(LEAST);
-        Call::new(self.system(&fence), self.user(&fence), Tokens(most))
+        let system = format!("{}\n{RULES}{}", DATA.replace("{{tag}}", fence.tag()), self.task());
+        Call::new(system, self.user(&fence), self.most())
+    }
+
+    /// The same question about a conversation that stands before it as it was sent. It is not quoted then.
+    pub(super) fn behind(&self, live: &Live) -> Call {
+        let fence = self.fence();
+        let mut asked = format!("{}\n{RULES}{}", LIVE.replace("{{tag}}", fence.tag()), self.task());
+        if self.quotes.iter().any(|(name, _)| name == STAYS) {
+            asked.push('\n');
+            asked.push_str(UNTIL);
+        }
+        live.asks(Call::new("", format!("{asked}\n{}", self.user(&fence)), self.most()))
+    }
+
+    fn most(&self) -> Tokens {
+        Tokens((self.max_tokens.0.saturating_mul(ROOM.0) / ROOM.1).max(LEAST))
     }
 
     /// The mark of all its quotations.
@@ -71,23 +92,23 @@ impl Prompt<'_> {
         Fence::around(quotes.chain(self.conversation.pieces.iter().map(String::as_str)))
     }
 
-    fn system(&self, fence: &Fence) -> String {
+    fn task(&self) -> String {
         let words = (self.max_tokens.0.saturating_mul(3) / 5).clamp(20, MOST_WORDS);
-        let mut system = DATA.replace("{{tag}}", fence.tag());
+        let mut task = String::new();
         for part in self.parts() {
-            system.push('\n');
-            system.push_str(&part.replace("{{words}}", &words.to_string()));
+            task.push('\n');
+            task.push_str(&part.replace("{{words}}", &words.to_string()));
         }
         if let Some(instructions) = self.instructions.filter(|text| !text.trim().is_empty()) {
-            system.push_str("\nThe owner of the session asks you to mind this as well:\n");
-            system.push_str(instructions.trim());
-            system.push('\n');
+            task.push_str("\nThe owner of the session asks you to mind this as well:\n");
+            task.push_str(instructions.trim());
+            task.push('\n');
         }
-        system
+        task
     }
 
     fn parts(&self) -> Vec<&'static str> {
-        let has_earlier = !self.quotes.is_empty();
+        let has_earlier = self.quotes.iter().any(|(name, _)| name != STAYS);
         let mut parts = match self.task {
             Task::Delta => vec![DELTA],
             Task::Whole(Level::Checkpoint) if has_earlier => vec![UPDATE],

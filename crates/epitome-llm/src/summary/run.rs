@@ -1,5 +1,6 @@
 //! Asking a model for a summary, within the caps, and once more where the check finds fault.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,8 +17,8 @@ use super::job::counter;
 use super::prompt::again;
 use super::written::Written;
 use crate::call::{Answer, Call};
-use crate::clock::Clock;
-use crate::models::{Models, NoAnswer, Tried};
+use crate::clock::{Clock, MachineClock};
+use crate::models::{Leave, Models, NoAnswer};
 use crate::window::Window;
 
 /// Why there is no summary of a model's.
@@ -48,6 +49,10 @@ pub(super) struct Asker {
     /// What the server showed of its window; it outlives a compaction.
     pub(super) window: Arc<Mutex<Window>>,
     pub(super) account: Arc<Mutex<Account>>,
+    /// What stands before every call as it was sent earlier, in tokens.
+    pub(super) before: Tokens,
+    /// So many endpoints are asked, from the first one on.
+    pub(super) endpoints: usize,
 }
 
 /// What one compaction has spent.
@@ -62,6 +67,26 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Asker {
+    /// Asks these, with usual caps.
+    pub(super) fn new(models: Arc<Models>) -> Self {
+        Self {
+            models,
+            caps: Caps::default(),
+            tariff: None,
+            clock: Arc::new(MachineClock::default()),
+            cancel: Cancel::default(),
+            window: Arc::new(Mutex::new(Window::default())),
+            account: Arc::new(Mutex::new(Account::default())),
+            before: Tokens::ZERO,
+            endpoints: usize::MAX,
+        }
+    }
+
+    /// The same for calls behind so many tokens that were sent to the first endpoint, whose cache alone knows them.
+    pub(super) fn behind(&self, before: Tokens) -> Self {
+        Self { before, endpoints: 1, ..self.clone() }
+    }
+
     /// What was spent so far.
     pub(super) fn spent(&self) -> Spent {
         locked(&self.account).spent
@@ -74,37 +99,59 @@ impl Asker {
 
     /// Asks once, as often as the models below see fit.
     pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Trouble> {
-        let input = size(call);
+        self.ask_from(0, call).await.map(|(answer, _)| answer)
+    }
+
+    // The same from this endpoint on; also the place of the one that answered.
+    async fn ask_from(&self, first: usize, call: &Call) -> Result<(Answer, usize), Trouble> {
+        let input = size(call) + self.before;
         let left = self.begin(input, call.max_output)?;
+        let end = self.clock.now().saturating_add(left);
+        let sent = AtomicUsize::new(0);
+        let request = || self.book(&sent);
+        let leave = Leave { endpoints: first..self.endpoints, within: left, request: &request };
         let asked = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(Trouble::Cancelled),
-            answered = self.models.ask(call) => Ok(answered),
+            answered = self.models.ask_with(call, &leave) => Ok(answered),
             () = self.clock.sleep(left) => Err(Trouble::Late),
         };
-        let (answer, failed, usage) = match asked {
-            Err(trouble) => (Err(trouble), 1, sent(input)),
-            Ok(Err(none)) => {
-                let failed = requests(&none.tried);
-                (Err(self.trouble(&none, input + call.max_output)), failed, Usage::default())
+        let sent = sent.into_inner();
+        let ours = |output| Usage { input, output, ..Usage::default() };
+        let (answer, unanswered, usage) = match asked {
+            Err(trouble) => {
+                (Err(trouble), sent, if sent > 0 { ours(Tokens::ZERO) } else { Usage::default() })
             }
+            Ok(Err(none)) if none.tried.is_empty() && sent == 0 => {
+                (Err(Trouble::Capped), 0, Usage::default())
+            }
+            Ok(Err(_)) if self.clock.now() >= end => (Err(Trouble::Late), sent, ours(Tokens::ZERO)),
+            Ok(Err(none)) => (Err(self.trouble(&none, input + call.max_output)), sent, Usage::default()),
             Ok(Ok(answered)) => {
-                let failed = requests(&answered.tried);
-                let ours = || Usage { output: counter().text(&answered.answer.text), ..sent(input) };
-                let billed = answered.answer.usage.unwrap_or_else(ours);
-                locked(&self.account).spent.calls += 1;
-                (self.arrived(answered.answer, input), failed, billed)
+                let billed = answered.answer.usage;
+                let usage = billed.unwrap_or_else(|| ours(counter().text(&answered.answer.text)));
+                let answer = self.arrived(answered.answer, input);
+                (answer.map(|answer| (answer, answered.place)), sent.saturating_sub(1), usage)
             }
         };
         let mut account = locked(&self.account);
         account.spent.end(self.tariff.as_ref(), input, call.max_output, usage);
-        account.spent.unanswered += failed;
-        // One was booked in advance.
-        account.spent.calls = (account.spent.calls + failed).saturating_sub(1);
+        account.spent.unanswered += unanswered;
         answer
     }
 
-    // The time that is left; the call is booked.
+    // Whether one more request may be sent; it is counted then.
+    fn book(&self, sent: &AtomicUsize) -> bool {
+        let mut account = locked(&self.account);
+        let may = account.spent.calls < self.caps.calls;
+        if may {
+            account.spent.calls += 1;
+            sent.fetch_add(1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    // The time that is left; what the call may cost is booked.
     fn begin(&self, input: Tokens, output: Tokens) -> Result<Duration, Trouble> {
         if self.cancel.is_cancelled() {
             return Err(Trouble::Cancelled);
@@ -142,7 +189,8 @@ impl Asker {
         Ok(answer)
     }
 
-    /// Asks, compares what comes with its sources, and asks once more where there is something to mend.
+    /// Asks, compares what comes with its sources, and asks once more where there is something to mend. An endpoint
+    /// whose answers are of no use makes way for the next one.
     pub(super) async fn draft(
         &self,
         call: Call,
@@ -150,49 +198,66 @@ impl Asker {
         sources: &Sources<'_>,
         report: &mut Written,
     ) -> Result<Judged, Trouble> {
-        let answer = self.ask(&call).await?;
-        report.model = Some(answer.model.clone());
-        let (first, wrong) = match form.read(&answer) {
-            Ok(text) => {
-                let judged = judge(text, sources);
-                let wrong = if is_worth_another(&judged) { faults(&judged.loss) } else { Vec::new() };
-                (Ok(judged), wrong)
-            }
-            // Changes that cannot be made are not argued about: the checkpoint is written anew.
-            Err(unfit) if matches!(form, Form::Changes(_)) => return Err(unfit.into()),
-            Err(unfit) => {
-                report.troubles.push(unfit.to_string());
-                let wrong = vec![("what is wrong", vec![unfit.to_string()])];
-                (Err(unfit), wrong)
-            }
-        };
-        if wrong.is_empty() {
-            return first.map_err(Trouble::from);
-        }
-        report.retries += 1;
-        let second = match self.ask(&again(call, &answer.text, &wrong)).await {
-            Err(Trouble::Cancelled) => return Err(Trouble::Cancelled),
-            Err(trouble) => Err(trouble),
-            Ok(answer) => form.read(&answer).map(|text| judge(text, sources)).map_err(Trouble::from),
-        };
-        match (first, second) {
-            (Ok(first), Ok(second)) => Ok(if second.score > first.score { second } else { first }),
-            (_, Ok(second)) => Ok(second),
-            (first, Err(trouble)) => {
-                report.troubles.push(trouble.to_string());
-                first.map_err(|_| trouble)
+        let mut first = 0;
+        loop {
+            let (drafted, place) = self.draft_from(first, &call, form, (sources, report)).await?;
+            let is_last = place + 1 >= self.models.count().min(self.endpoints);
+            match drafted {
+                // Changes that cannot be made are not argued about: the checkpoint is written anew.
+                Err(unfit) if is_last || matches!(form, Form::Changes(_)) => return Err(unfit.into()),
+                Err(unfit) => {
+                    report.troubles.push(unfit.to_string());
+                    first = place + 1;
+                }
+                Ok(judged) => return Ok(judged),
             }
         }
     }
-}
 
-// Those that were sent: an endpoint that failed too often lately is not asked.
-fn requests(tried: &[Tried]) -> usize {
-    tried.iter().filter(|tried| tried.failure.is_some()).count()
-}
-
-fn sent(input: Tokens) -> Usage {
-    Usage { input, ..Usage::default() }
+    async fn draft_from(
+        &self,
+        first: usize,
+        call: &Call,
+        form: &Form,
+        (sources, report): (&Sources<'_>, &mut Written),
+    ) -> Result<(Result<Judged, Unfit>, usize), Trouble> {
+        let (answer, place) = self.ask_from(first, call).await?;
+        report.model = Some(answer.model.clone());
+        let read = form.read(&answer).map(|text| judge(text, sources));
+        let wrong = match &read {
+            Ok(judged) if is_worth_another(judged) => faults(&judged.loss),
+            Ok(_) => Vec::new(),
+            // A model that calls tools where it must not will do so again.
+            Err(Unfit::Unfinished) => Vec::new(),
+            Err(_) if matches!(form, Form::Changes(_)) => Vec::new(),
+            Err(unfit) => vec![("what is wrong", vec![unfit.to_string()])],
+        };
+        if wrong.is_empty() {
+            return Ok((read, place));
+        }
+        report.retries += 1;
+        let again = again(call.clone(), &answer.text, &wrong);
+        let (second, place) = match self.ask_from(place, &again).await {
+            Err(Trouble::Cancelled) => return Err(Trouble::Cancelled),
+            Err(trouble) => {
+                report.troubles.push(trouble.to_string());
+                return Ok((read, place));
+            }
+            Ok((answer, place)) => (form.read(&answer).map(|text| judge(text, sources)), place),
+        };
+        let better = match (read, second) {
+            (Ok(first), Ok(second)) => Ok(if second.score > first.score { second } else { first }),
+            (Err(unfit), second) => {
+                report.troubles.push(unfit.to_string());
+                second
+            }
+            (first, Err(unfit)) => {
+                report.troubles.push(unfit.to_string());
+                first
+            }
+        };
+        Ok((better, place))
+    }
 }
 
 /// What a call comes to by our own count.

@@ -1,30 +1,27 @@
 //! The summariser: a model where it does better than code, code where it does not.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use epitome_core::Tokens;
 use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
 use epitome_core::cost::Tariff;
+use epitome_core::{Message, Tokens};
 use tokio::runtime::Handle;
 
 use super::cancel::Cancel;
 use super::caps::Caps;
-use super::check::Judged;
-use super::conversation::{Conversation, Telling};
-use super::delta::listing;
+use super::conversation::Telling;
 use super::finish::{chosen, finished};
-use super::form::Form;
-use super::job::{Job, Picked, counter};
+use super::job::{Job, Picked};
 use super::kept::{Kept, KeptInMemory};
-use super::prompt::{Prompt, Task};
-use super::run::{Account, Asker, Trouble};
-use super::staged::Staged;
+use super::live::Live;
+use super::run::{Asker, Trouble};
 use super::stages::Stages;
-use super::written::{Rung, Written};
-use crate::clock::{Clock, MachineClock};
+use super::ways::Ways;
+use super::written::Written;
+use crate::call::Prefix;
+use crate::clock::Clock;
 use crate::models::Models;
-use crate::window::Window;
 
 /// How a checkpoint is brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +42,9 @@ pub(super) struct Setup {
     pub(super) stages: Stages,
     pub(super) telling: Telling,
     pub(super) kept: Arc<dyn Kept>,
-    mode: Mode,
+    pub(super) mode: Mode,
+    /// The request that was sent last, where summaries are asked for behind it.
+    pub(super) live: Option<Arc<Live>>,
     listener: Option<Listener>,
 }
 
@@ -84,17 +83,10 @@ impl ModelSummarizer {
             telling: Telling::default(),
             kept: Arc::new(KeptInMemory::default()),
             mode: Mode::default(),
+            live: None,
             listener: None,
         };
-        let asker = Asker {
-            models,
-            caps: Caps::default(),
-            tariff: None,
-            clock: Arc::new(MachineClock::default()),
-            cancel: Cancel::default(),
-            window: Arc::new(Mutex::new(Window::default())),
-            account: Arc::new(Mutex::new(Account::default())),
-        };
+        let asker = Asker::new(models);
         Self { setup, asker, runtime }
     }
 
@@ -158,9 +150,26 @@ impl ModelSummarizer {
         self
     }
 
+    /// The same, asked for behind the request that was sent last to the first of the models, so that its provider's cache serves
+    /// it: system prompt, tools and messages go in as they were sent, byte for byte, and the conversation is not quoted.
+    ///
+    /// The request must have ended where nothing is open: every call in it has its result. What a summary is of is told by the first
+    /// message that stays where the path is known ([`Self::beside_path`]), else it is taken to be all of the request. A
+    /// provider that refuses it, or a model that calls a tool, is asked again in the usual form.
+    pub fn behind(mut self, prefix: Prefix) -> Self {
+        let live = |dialect| Arc::new(Live::new(prefix, dialect));
+        self.setup.live = self.asker.models.dialect().map(live);
+        self
+    }
+
     /// The same beside one that picks summaries by code and knows the whole path.
     pub fn beside<'a>(&'a mut self, offline: &'a mut dyn Summarizer) -> Beside<'a> {
-        Beside { model: self, offline }
+        self.beside_path(offline, &[])
+    }
+
+    /// The same where the messages of the whole path are at hand; those that are not may be empty.
+    pub fn beside_path<'a>(&'a mut self, offline: &'a mut dyn Summarizer, path: &'a [Message]) -> Beside<'a> {
+        Beside { model: self, offline, path }
     }
 
     /// The summary that was asked for, and what became of it.
@@ -169,9 +178,22 @@ impl ModelSummarizer {
         request: &SummaryRequest<'_>,
         offline: &mut dyn Summarizer,
     ) -> Result<(String, Written), SummaryError> {
+        self.write_of(request, offline, &[])
+    }
+
+    /// The same where the messages of the whole path are at hand; those that are not may be empty.
+    pub fn write_of(
+        &mut self,
+        request: &SummaryRequest<'_>,
+        offline: &mut dyn Summarizer,
+        path: &[Message],
+    ) -> Result<(String, Written), SummaryError> {
+        let later = path.get(request.range.end..).unwrap_or_default();
         let job = Job::new(request, &self.setup.telling);
+        let job = if self.setup.live.is_some() { job.knowing(later) } else { job };
+        let ways = Ways { setup: &self.setup, asker: &self.asker, stays: later.first() };
         let mut report = Written::default();
-        let asked = self.runtime.block_on(self.asked(&job, &mut report));
+        let asked = self.runtime.block_on(ways.asked(&job, &mut report));
         if self.asker.cancel.is_cancelled() {
             return Err(SummaryError(Trouble::Cancelled.to_string()));
         }
@@ -189,81 +211,6 @@ impl ModelSummarizer {
         }
         Ok((chosen?, report))
     }
-
-    fn window_now(&self) -> Tokens {
-        self.asker.shown_window().map_or(self.setup.window, |shown| shown.min(self.setup.window))
-    }
-
-    // In one call where that is possible, else in stretches; smaller ones each time that a request was too large.
-    async fn asked(&self, job: &Job<'_>, report: &mut Written) -> Result<(Judged, Rung), Trouble> {
-        const ATTEMPTS: u32 = 3;
-        let conversation = Conversation::of(job.request.messages, job.request.first, &self.setup.telling);
-        let earlier: Tokens = job.beside.iter().map(|text| counter().text(text)).sum();
-        let told = job.sizes.iter().copied().sum::<Tokens>() + earlier;
-        let mut window = self.window_now();
-        if conversation.left_out == 0 && told <= self.setup.stages.one_call(window) {
-            match self.at_once(job, &conversation, report).await {
-                Err(Trouble::TooLarge(reason)) => {
-                    report.troubles.push(Trouble::TooLarge(reason).to_string());
-                    // Without a number in the refusal, the window is less than what was sent.
-                    window = self
-                        .window_now()
-                        .min(Tokens(told.0.max(2) / 2 + self.setup.stages.reserve.0.min(told.0)));
-                }
-                Err(Trouble::Unfit(unfit)) if self.staged(job, window).parted().chunks.len() > 1 => {
-                    report.troubles.push(unfit.to_string());
-                }
-                done => return done,
-            }
-        }
-        let mut last = Trouble::Capped;
-        for _ in 0..ATTEMPTS {
-            match self.staged(job, window).write(report).await {
-                Ok(judged) => return Ok((judged, Rung::Staged)),
-                Err(Trouble::TooLarge(reason)) => last = Trouble::TooLarge(reason),
-                Err(trouble) => return Err(trouble),
-            }
-            report.troubles.push(last.to_string());
-            window = self.window_now().min(Tokens(window.0 / 2));
-        }
-        Err(last)
-    }
-
-    fn staged<'j>(&'j self, job: &'j Job<'j>, window: Tokens) -> Staged<'j> {
-        Staged { setup: &self.setup, asker: &self.asker, job, window }
-    }
-
-    async fn at_once(
-        &self,
-        job: &Job<'_>,
-        conversation: &Conversation,
-        report: &mut Written,
-    ) -> Result<(Judged, Rung), Trouble> {
-        let prompt = |task: Task, quotes: &[(String, String)]| {
-            Prompt {
-                task,
-                quotes,
-                conversation,
-                split_turn: job.is_split(),
-                instructions: job.request.instructions,
-                max_tokens: job.room.tokens,
-            }
-            .call()
-        };
-        let sources = job.sources();
-        if let Some(earlier) = job.earlier.as_ref().filter(|_| self.setup.mode == Mode::Delta) {
-            let call = prompt(Task::Delta, &[("entries".to_owned(), listing(earlier))]);
-            let form = Form::Changes(Box::new(earlier.clone()));
-            match self.asker.draft(call, &form, &sources, report).await {
-                Err(Trouble::Unfit(unfit)) => report.troubles.push(unfit.to_string()),
-                done => return done.map(|judged| (judged, Rung::Delta)),
-            }
-        }
-        let level = job.request.level;
-        let call = prompt(Task::Whole(level), &job.quotes());
-        let judged = self.asker.draft(call, &Form::of(level), &sources, report).await?;
-        Ok((judged, Rung::Whole))
-    }
 }
 
 impl Summarizer for ModelSummarizer {
@@ -276,11 +223,12 @@ impl Summarizer for ModelSummarizer {
 pub struct Beside<'a> {
     model: &'a mut ModelSummarizer,
     offline: &'a mut dyn Summarizer,
+    path: &'a [Message],
 }
 
 impl Summarizer for Beside<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
-        self.model.write(request, self.offline).map(|(text, _)| text)
+        self.model.write_of(request, self.offline, self.path).map(|(text, _)| text)
     }
 
     fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {

@@ -35,6 +35,10 @@ pub struct Written {
     pub rung: Rung,
     /// The model that wrote it, where one did, as it calls itself.
     pub model: Option<String>,
+    /// Whether it was asked for behind the live request, where the provider's cache serves what was sent before.
+    pub live: bool,
+    /// Whether it was written from the messages themselves where an earlier summary stood for some of them.
+    pub rebuilt: bool,
     /// What the compaction has cost so far, this summary included.
     pub spent: Spent,
     /// How often the model was told what is wrong, and asked again.
@@ -64,6 +68,8 @@ impl Default for Written {
         Self {
             rung: Rung::Offline,
             model: None,
+            live: false,
+            rebuilt: false,
             spent: Spent::default(),
             retries: 0,
             chunks: 0,

@@ -106,7 +106,11 @@ async fn what_was_sent_before_is_sent_as_it_was() {
 async fn endings_are_told_apart() {
     for api in APIS {
         for delivery in DELIVERIES {
-            for (stop, ending) in [(Stop::MaxTokens, Ending::MaxOutput), (Stop::Declined, Ending::Declined)] {
+            for (stop, ending) in [
+                (Stop::MaxTokens, Ending::MaxOutput),
+                (Stop::Declined, Ending::Declined),
+                (Stop::Call, Ending::Unfinished),
+            ] {
                 let upstream = Upstream::new(vec![Act::Say(Reply::new("so far").stopped(stop))]);
                 let answer = client(&upstream, api).ask(&call().delivered(delivery)).await.unwrap();
                 assert_eq!((answer.text.as_str(), answer.ending), ("so far", ending), "{api} {delivery:?}");

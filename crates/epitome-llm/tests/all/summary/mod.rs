@@ -2,6 +2,7 @@
 
 mod bad_answers;
 mod deltas;
+mod live;
 mod quoting;
 mod schedules;
 mod staged;

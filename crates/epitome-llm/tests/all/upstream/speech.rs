@@ -40,6 +40,8 @@ pub(crate) enum Stop {
     End,
     MaxTokens,
     Declined,
+    /// It calls a tool.
+    Call,
 }
 
 impl Reply {
@@ -80,6 +82,8 @@ impl Reply {
             (Api::Anthropic, Stop::End) => "end_turn",
             (Api::Anthropic, Stop::MaxTokens) => "max_tokens",
             (Api::Anthropic, Stop::Declined) => "refusal",
+            (Api::Anthropic, Stop::Call) => "tool_use",
+            (Api::Chat, Stop::Call) => "tool_calls",
             (Api::Chat, Stop::End) => "stop",
             (Api::Chat, Stop::MaxTokens) => "length",
             (Api::Responses, Stop::MaxTokens) => "max_output_tokens",
@@ -139,8 +143,11 @@ fn response(reply: &Reply, usage: &Value) -> Value {
     });
     let said = json!({"type": "output_text", "text": reply.text, "annotations": []});
     let message = json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [said]});
-    let output: Vec<Value> = thought.chain([message]).collect();
-    let is_whole = reply.stop == Stop::End;
+    let call =
+        json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "bash", "arguments": "{}"});
+    let calls = (reply.stop == Stop::Call).then_some(call);
+    let output: Vec<Value> = thought.chain([message]).chain(calls).collect();
+    let is_whole = matches!(reply.stop, Stop::End | Stop::Call);
     let details = if is_whole { Value::Null } else { json!({"reason": reply.reason(Api::Responses)}) };
     json!({
         "id": "resp_1", "object": "response", "model": "loopback", "error": null, "output": output, "usage": usage,
@@ -204,7 +211,11 @@ fn responses(reply: &Reply, usage: &Value) -> Vec<Value> {
     );
     events.extend(reply.words().map(|word| json!({"type": "response.output_text.delta", "delta": word})));
     events.push(json!({"type": "response.output_text.done", "text": reply.text}));
-    let last = if reply.stop == Stop::End { "response.completed" } else { "response.incomplete" };
+    let last = if matches!(reply.stop, Stop::End | Stop::Call) {
+        "response.completed"
+    } else {
+        "response.incomplete"
+    };
     events.push(json!({"type": last, "response": response(reply, usage)}));
     for (number, event) in events.iter_mut().enumerate() {
         event["sequence_number"] = json!(number);
