@@ -36,14 +36,14 @@ pub fn extract(messages: &[Message], first: usize) -> Vec<Finding> {
             read(text, Speech { voice, form }, &mut |kind, subject, span| {
                 found.push(Finding { kind, subject, text: String::new(), message: number, block, span });
             });
-            quote(text, block, found.get_mut(from..).unwrap_or_default());
+            masked_findings(text, block, found.get_mut(from..).unwrap_or_default());
         }
         found.truncate(from + MOST);
     }
     found
 }
 
-fn texts(message: &Message) -> impl Iterator<Item = (usize, &str)> {
+pub(super) fn texts(message: &Message) -> impl Iterator<Item = (usize, &str)> {
     message.blocks.iter().enumerate().filter_map(|(number, block)| match block {
         Block::Text(text) => Some((number, text.text.as_str())),
         _ => None,
@@ -78,8 +78,8 @@ fn read(text: &str, speech: Speech, found: &mut dyn FnMut(Kind, String, Range<us
     }
 }
 
-// Whether a sentence tells something, and is short enough to be kept.
-fn is_told(sentence: &Sentence<'_>) -> bool {
+/// Whether a sentence tells something, and is short enough to be kept.
+pub(super) fn is_told(sentence: &Sentence<'_>) -> bool {
     let text = sentence.text;
     let asks = text.ends_with(['?', '？']) || text.ends_with("吗。") || text.ends_with("か。");
     text.len() <= LONGEST && !asks && !text.ends_with([':', '：', '…']) && !text.ends_with("...")
@@ -90,8 +90,8 @@ fn adjoins(text: &str, before: &Range<usize>, after: &Range<usize>) -> bool {
     between.chars().all(char::is_whitespace) && between.matches('\n').count() < 2
 }
 
-// What is secret shows by what stands around it, too: secrets are looked for in the whole text.
-fn quote(text: &str, block: usize, found: &mut [Finding]) {
+/// Gives findings their text. What is secret shows by what stands around it, too: secrets are looked for in the whole text.
+pub(super) fn masked_findings(text: &str, block: usize, found: &mut [Finding]) {
     if found.iter().all(|finding| finding.block != block) {
         return;
     }

@@ -4,7 +4,7 @@
 //! something durable; it rephrases nothing, so it makes nothing up. It would rather find few and be right: questions,
 //! guesses, plans for the next minute and what tools print are no knowledge. Every finding has a *subject*, the words
 //! that it is about without those that say what is the case, and by it [`reconcile`] sees that a later finding says
-//! the same as an earlier one or takes its place. [`current_task`] is what is being worked on.
+//! the same as an earlier one or takes its place. What somebody else points out is taken over where a message says it ([`quoted`]). [`current_task`] is what is being worked on.
 //!
 //! Where findings are kept, and for whom they count, is not decided here. Secrets are masked.
 //!
@@ -29,6 +29,7 @@ mod extract;
 mod fact;
 mod finding;
 mod preference;
+mod quote;
 mod reconcile;
 mod relation;
 mod rivals;
@@ -40,5 +41,6 @@ mod value;
 
 pub use extract::extract;
 pub use finding::{Finding, Kind, Known, Standing};
+pub use quote::quoted;
 pub use reconcile::{Change, Earlier, reconcile};
 pub use task::current_task;

@@ -18,6 +18,7 @@
 
 mod claims;
 mod compare;
+mod coverage;
 mod mend;
 mod parts;
 mod report;
@@ -37,6 +38,7 @@ use self::compare::{Sides, compare};
 use self::parts::{Part, State, parts};
 use crate::message::{Message, Role};
 
+pub use coverage::coverage;
 pub use mend::{ADDED, Mended, OnInvention, mend};
 pub use report::{Claimed, Fate, Fault, Invented, Loss, Lost, Recall, Tally, What};
 pub use whole::of;

@@ -303,3 +303,20 @@ proptest! {
         prop_assert_eq!(loss::of(&whole, &view, &path, &messages, &[]), Loss::default());
     }
 }
+
+#[test]
+fn coverage_tells_what_is_said_from_what_is_not() {
+    let said = [
+        Message::text(Role::User, "The limit must stay at 4096 bytes per line."),
+        Message::text(Role::Assistant, "The parser reads the month from group one now."),
+    ];
+    let texts = [
+        "The limit must stay at 4096 bytes per line.",
+        "The limit is 8192 bytes a line.",
+        "Impatient, wishes terse replies.",
+        "",
+    ];
+    let coverage = loss::coverage(&texts, &Sources::new(&said));
+    assert_eq!((coverage[0], coverage[2], coverage[3]), (1.0, 0.0, 1.0));
+    assert!(coverage[1] >= 0.5, "{coverage:?}");
+}

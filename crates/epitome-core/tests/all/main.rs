@@ -29,6 +29,7 @@ mod friday_topics;
 mod items;
 mod knowledge;
 mod knowledge_changes;
+mod knowledge_quoted;
 mod log;
 mod loss;
 mod mend;
