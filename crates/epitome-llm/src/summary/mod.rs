@@ -18,6 +18,7 @@ mod job;
 mod kept;
 mod live;
 mod prompt;
+mod rebuild;
 mod run;
 mod staged;
 mod stages;

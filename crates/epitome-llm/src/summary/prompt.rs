@@ -19,6 +19,7 @@ const NARRATIVE: &str = include_str!("../prompts/narrative.md");
 const ROLLING: &str = include_str!("../prompts/rolling.md");
 const TOPIC: &str = include_str!("../prompts/topic.md");
 const BULK: &str = include_str!("../prompts/bulk.md");
+const REBUILD: &str = include_str!("../prompts/rebuild.md");
 const SPLIT_TURN: &str = include_str!("../prompts/split_turn.md");
 const MERGE: &str = include_str!("../prompts/merge.md");
 const PARTIAL: &str = include_str!("../prompts/partial.md");
@@ -29,6 +30,8 @@ const AGAIN: &str = include_str!("../prompts/again.md");
 pub enum Task {
     /// A summary of this kind, from the conversation and from earlier summaries.
     Whole(Level),
+    /// A summary of this kind from the conversation alone, and from notes that go beyond it.
+    Rebuild(Level),
     /// The changes to an earlier checkpoint.
     Delta,
     /// A summary of this kind of one stretch of a conversation.
@@ -113,6 +116,7 @@ impl Prompt<'_> {
             Task::Delta => vec![DELTA],
             Task::Whole(Level::Checkpoint) if has_earlier => vec![UPDATE],
             Task::Whole(level) => vec![form(level)],
+            Task::Rebuild(level) => vec![form(level), REBUILD],
             Task::Partial(level) => vec![form(level), PARTIAL],
             Task::Merge(level) => vec![form(level), MERGE],
         };

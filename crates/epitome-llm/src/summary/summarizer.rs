@@ -15,9 +15,10 @@ use super::finish::{chosen, finished};
 use super::job::{Job, Picked};
 use super::kept::{Kept, KeptInMemory};
 use super::live::Live;
+use super::rebuild::Rebuilt;
 use super::run::{Asker, Trouble};
 use super::stages::Stages;
-use super::ways::Ways;
+use super::ways::{Next, Ways};
 use super::written::Written;
 use crate::call::Prefix;
 use crate::clock::Clock;
@@ -193,10 +194,26 @@ impl ModelSummarizer {
         let job = if self.setup.live.is_some() { job.knowing(later) } else { job };
         let ways = Ways { setup: &self.setup, asker: &self.asker, stays: later.first() };
         let mut report = Written::default();
-        let asked = self.runtime.block_on(ways.asked(&job, &mut report));
+        let mut next = self.runtime.block_on(ways.changed(&job, &mut report));
+        let rebuilt = match &next {
+            Ok(Next::Anew) => Rebuilt::of(request, path, &self.setup.telling, ways.one_call()),
+            _ => None,
+        };
+        let anew = rebuilt.as_ref().map(Rebuilt::request);
+        let anew = anew.as_ref().map(|request| Job::new(request, &self.setup.telling));
+        if let Some(job) = &anew {
+            next = self.runtime.block_on(ways.rebuilt(job, &mut report));
+        }
+        let asked = match next {
+            Ok(Next::Done(judged, rung)) => Ok((judged, rung)),
+            Ok(Next::Anew) => self.runtime.block_on(ways.whole(&job, &mut report)),
+            Ok(Next::Parted(window)) => self.runtime.block_on(ways.parted(&job, window, &mut report)),
+            Err(trouble) => Err(trouble),
+        };
         if self.asker.cancel.is_cancelled() {
             return Err(SummaryError(Trouble::Cancelled.to_string()));
         }
+        let job = anew.filter(|_| report.rebuilt).unwrap_or(job);
         let drafted = match asked {
             Err(trouble) => {
                 report.troubles.push(trouble.to_string());

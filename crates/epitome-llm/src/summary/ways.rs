@@ -19,6 +19,19 @@ const ATTEMPTS: u32 = 3;
 /// So much is quoted of the first message that stays.
 const SHOWN: usize = 300;
 
+/// The quotation of what an earlier summary says and the messages do not.
+const NOTES: &str = "notes";
+
+/// What comes after an attempt.
+pub(super) enum Next {
+    /// Nothing: there is a summary.
+    Done(Judged, Rung),
+    /// It is written anew.
+    Anew,
+    /// It is written in stretches, for a window of this size.
+    Parted(Tokens),
+}
+
 /// What is known of how to ask.
 pub(super) struct Ways<'a> {
     pub(super) setup: &'a Setup,
@@ -28,36 +41,87 @@ pub(super) struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// A summary by the first way that leads to one.
-    pub(super) async fn asked(&self, job: &Job<'_>, report: &mut Written) -> Result<(Judged, Rung), Trouble> {
-        if let Some(done) = self.behind(job, report).await? {
+    /// A summary of what is new: behind the live request, or as changes to the one before.
+    pub(super) async fn changed(&self, job: &Job<'_>, report: &mut Written) -> Result<Next, Trouble> {
+        if let Some((judged, rung)) = self.behind(job, report).await? {
             report.live = true;
-            return Ok(done);
+            return Ok(Next::Done(judged, rung));
         }
-        let conversation = Conversation::of(job.request.messages, job.request.first, &self.setup.telling);
-        let earlier: Tokens = job.beside.iter().map(|text| counter().text(text)).sum();
-        let told = job.sizes.iter().copied().sum::<Tokens>() + earlier;
+        let Some((quotes, form)) = self.changes(job).filter(|_| self.is_short(job)) else {
+            return Ok(Next::Anew);
+        };
+        let call = self.prompt(job, Task::Delta, &quotes, &self.conversation(job)).call();
+        match self.asker.draft(call, &form, &job.sources(), report).await {
+            Ok(judged) => Ok(Next::Done(judged, Rung::Delta)),
+            Err(trouble @ Trouble::Unfit(_)) => {
+                report.troubles.push(trouble.to_string());
+                Ok(Next::Anew)
+            }
+            Err(trouble @ Trouble::TooLarge(_)) => {
+                report.troubles.push(trouble.to_string());
+                Ok(Next::Parted(self.less_than(job)))
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// A summary that is written anew, from the messages alone.
+    pub(super) async fn rebuilt(&self, job: &Job<'_>, report: &mut Written) -> Result<Next, Trouble> {
+        let notes: Vec<(String, String)> =
+            job.quotes().into_iter().map(|(_, text)| (NOTES.to_owned(), text)).collect();
+        match self.at_once(job, Task::Rebuild(job.request.level), &notes, report).await {
+            Ok(judged) => {
+                report.rebuilt = true;
+                Ok(Next::Done(judged, Rung::Whole))
+            }
+            Err(trouble @ (Trouble::TooLarge(_) | Trouble::Unfit(_))) => {
+                report.troubles.push(trouble.to_string());
+                Ok(Next::Anew)
+            }
+            Err(trouble) => Err(trouble),
+        }
+    }
+
+    /// A summary that is written anew from the one before and from what is new: in one go where that is possible, else in stretches.
+    pub(super) async fn whole(&self, job: &Job<'_>, report: &mut Written) -> Result<(Judged, Rung), Trouble> {
         let mut window = self.window_now();
-        if conversation.left_out == 0 && told <= self.setup.stages.one_call(window) {
-            match self.at_once(job, &conversation, report).await {
-                Err(Trouble::TooLarge(reason)) => {
-                    report.troubles.push(Trouble::TooLarge(reason).to_string());
-                    // Without a number in the refusal, the window is less than what was sent.
-                    window = self
-                        .window_now()
-                        .min(Tokens(told.0.max(2) / 2 + self.setup.stages.reserve.0.min(told.0)));
+        if self.is_short(job) {
+            match self.at_once(job, Task::Whole(job.request.level), &job.quotes(), report).await {
+                Err(trouble @ Trouble::TooLarge(_)) => {
+                    report.troubles.push(trouble.to_string());
+                    window = self.less_than(job);
                 }
                 Err(Trouble::Unfit(unfit)) if self.staged(job, window).parted().chunks.len() > 1 => {
                     report.troubles.push(unfit.to_string());
                 }
-                done => return done,
+                done => return done.map(|judged| (judged, Rung::Whole)),
             }
         }
         self.parted(job, window, report).await
     }
 
-    // Smaller stretches each time that a request was too large.
-    async fn parted(
+    /// How much of a conversation one call may hold now.
+    pub(super) fn one_call(&self) -> Tokens {
+        self.setup.stages.one_call(self.window_now())
+    }
+
+    fn conversation(&self, job: &Job<'_>) -> Conversation {
+        Conversation::of(job.request.messages, job.request.first, &self.setup.telling)
+    }
+
+    // Whether all can be told in one call.
+    fn is_short(&self, job: &Job<'_>) -> bool {
+        self.conversation(job).left_out == 0 && told(job) <= self.one_call()
+    }
+
+    // Without a number in the refusal, the window is less than what was sent.
+    fn less_than(&self, job: &Job<'_>) -> Tokens {
+        let told = told(job);
+        self.window_now().min(Tokens(told.0.max(2) / 2 + self.setup.stages.reserve.0.min(told.0)))
+    }
+
+    /// A summary in stretches, smaller ones each time that a request was too large.
+    pub(super) async fn parted(
         &self,
         job: &Job<'_>,
         mut window: Tokens,
@@ -87,21 +151,12 @@ impl Ways<'_> {
     async fn at_once(
         &self,
         job: &Job<'_>,
-        conversation: &Conversation,
+        task: Task,
+        quotes: &[(String, String)],
         report: &mut Written,
-    ) -> Result<(Judged, Rung), Trouble> {
-        let sources = job.sources();
-        if let Some((quotes, form)) = self.changes(job) {
-            let call = self.prompt(job, Task::Delta, &quotes, conversation).call();
-            match self.asker.draft(call, &form, &sources, report).await {
-                Err(Trouble::Unfit(unfit)) => report.troubles.push(unfit.to_string()),
-                done => return done.map(|judged| (judged, Rung::Delta)),
-            }
-        }
-        let level = job.request.level;
-        let call = self.prompt(job, Task::Whole(level), &job.quotes(), conversation).call();
-        let judged = self.asker.draft(call, &Form::of(level), &sources, report).await?;
-        Ok((judged, Rung::Whole))
+    ) -> Result<Judged, Trouble> {
+        let call = self.prompt(job, task, quotes, &self.conversation(job)).call();
+        self.asker.draft(call, &Form::of(job.request.level), &job.sources(), report).await
     }
 
     // What is quoted to ask for changes, and the form of the answer, where there is something to be changed.
@@ -155,11 +210,19 @@ impl Ways<'_> {
         let request = job.request;
         let begins = request.first == request.range.start || !request.previous.is_empty();
         let asks = Tokens(self.setup.stages.reserve.0.min(live.size.0)) + job.room.tokens;
-        begins && live.size + asks <= self.window_now()
+        // Who wants it written anew wants it from the messages, and not from the summary that stands in the live request.
+        let repeats = job.earlier.is_some() && self.setup.mode == Mode::Rewrite;
+        begins && !repeats && live.size + asks <= self.window_now()
     }
 
     fn stays(&self, job: &Job<'_>) -> Option<String> {
         let told = piece(self.stays?, job.request.range.end, &self.setup.telling)?;
         Some(told.chars().take(SHOWN).collect())
     }
+}
+
+// What everything comes to when it is told.
+fn told(job: &Job<'_>) -> Tokens {
+    let earlier: Tokens = job.beside.iter().map(|text| counter().text(text)).sum();
+    job.sizes.iter().copied().sum::<Tokens>() + earlier
 }

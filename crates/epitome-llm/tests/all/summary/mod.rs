@@ -4,6 +4,7 @@ mod bad_answers;
 mod deltas;
 mod live;
 mod quoting;
+mod rebuilt;
 mod schedules;
 mod staged;
 mod stages;
