@@ -2,7 +2,8 @@
 //!
 //! An [`Endpoint`] says which model and where, a [`Client`] asks it once, [`Models`] asks several in order, again where that
 //! may help. Whatever goes wrong is a [`Failure`], told apart by what can be done about it; who has bytes of a reply and
-//! no client can ask for it, too. A [`summary`] is asked for, checked and mended on top of that. Nothing here stores anything.
+//! no client can ask for it, too. A [`summary`] is asked for, checked and mended on top of that, and so is
+//! [`knowledge`]. Nothing here stores anything.
 //!
 //! ```
 //! use epitome_core::Tokens;
@@ -30,6 +31,7 @@ mod client;
 mod clock;
 mod endpoint;
 mod failure;
+pub mod knowledge;
 mod manners;
 mod models;
 mod receive;

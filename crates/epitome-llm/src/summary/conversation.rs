@@ -79,7 +79,7 @@ impl Conversation {
 const NOTE: usize = 60;
 
 /// One message as it is told; `None` where it says nothing that can be told.
-pub(super) fn piece(message: &Message, number: usize, telling: &Telling) -> Option<String> {
+pub(crate) fn piece(message: &Message, number: usize, telling: &Telling) -> Option<String> {
     // One message never takes more than one half, so that both ends of a conversation are told.
     let most = Chars(telling.options.most.0.saturating_sub(NOTE) / 2);
     let options = TranscriptOptions { first: Some(number), most, ..telling.options };

@@ -20,7 +20,7 @@ pub(super) enum Form {
 
 /// An answer that is of no use.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Unfit {
+pub(crate) enum Unfit {
     #[error("the answer is empty")]
     Empty,
     #[error("the model would not answer")]

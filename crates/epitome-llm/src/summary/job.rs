@@ -15,7 +15,7 @@ use super::conversation::{Telling, piece};
 use super::live::texts;
 
 /// Counts as budgets do.
-pub(super) fn counter() -> Counter {
+pub(crate) fn counter() -> Counter {
     Counter::new(Bpe::o200k(), ImagePricing::Anthropic)
 }
 

@@ -26,6 +26,11 @@ mod summarizer;
 mod ways;
 mod written;
 
+pub(crate) use conversation::piece;
+pub(crate) use job::counter;
+pub(crate) use prompt::knowledge_call;
+pub(crate) use run::Asker;
+
 pub use cancel::Cancel;
 pub use caps::{Caps, Spent};
 pub use conversation::{Conversation, Telling};

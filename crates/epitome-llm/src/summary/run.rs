@@ -23,7 +23,7 @@ use crate::window::Window;
 
 /// Why there is no summary of a model's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     #[error("cancelled")]
     Cancelled,
     #[error("the time for this compaction is over")]
@@ -40,25 +40,25 @@ pub(super) enum Trouble {
 
 /// Asks, and keeps the accounts. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Asker {
+pub(crate) struct Asker {
     pub(super) models: Arc<Models>,
-    pub(super) caps: Caps,
-    pub(super) tariff: Option<Tariff>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) cancel: Cancel,
+    pub(crate) caps: Caps,
+    pub(crate) tariff: Option<Tariff>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) cancel: Cancel,
     /// What the server showed of its window; it outlives a compaction.
-    pub(super) window: Arc<Mutex<Window>>,
-    pub(super) account: Arc<Mutex<Account>>,
+    window: Arc<Mutex<Window>>,
+    account: Arc<Mutex<Account>>,
     /// What stands before every call as it was sent earlier, in tokens.
-    pub(super) before: Tokens,
+    before: Tokens,
     /// So many endpoints are asked, from the first one on.
-    pub(super) endpoints: usize,
+    endpoints: usize,
 }
 
 /// What one compaction has spent.
 #[derive(Debug, Default)]
-pub(super) struct Account {
-    pub(super) spent: Spent,
+struct Account {
+    spent: Spent,
     started: Option<Duration>,
 }
 
@@ -68,7 +68,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Asker {
     /// Asks these, with usual caps.
-    pub(super) fn new(models: Arc<Models>) -> Self {
+    pub(crate) fn new(models: Arc<Models>) -> Self {
         Self {
             models,
             caps: Caps::default(),
@@ -87,8 +87,13 @@ impl Asker {
         Self { before, endpoints: 1, ..self.clone() }
     }
 
+    /// The same with nothing spent.
+    pub(crate) fn anew(&self) -> Self {
+        Self { account: Arc::default(), ..self.clone() }
+    }
+
     /// What was spent so far.
-    pub(super) fn spent(&self) -> Spent {
+    pub(crate) fn spent(&self) -> Spent {
         locked(&self.account).spent
     }
 
@@ -98,7 +103,7 @@ impl Asker {
     }
 
     /// Asks once, as often as the models below see fit.
-    pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Trouble> {
+    pub(crate) async fn ask(&self, call: &Call) -> Result<Answer, Trouble> {
         self.ask_from(0, call).await.map(|(answer, _)| answer)
     }
 

@@ -61,8 +61,7 @@ pub struct ModelSummarizer {
 
 impl Clone for ModelSummarizer {
     fn clone(&self) -> Self {
-        let asker = Asker { account: Arc::default(), ..self.asker.clone() };
-        Self { setup: self.setup.clone(), asker, runtime: self.runtime.clone() }
+        Self { setup: self.setup.clone(), asker: self.asker.anew(), runtime: self.runtime.clone() }
     }
 }
 

@@ -10,6 +10,7 @@ mod endpoints;
 mod failures;
 mod faults;
 mod hidden;
+mod knowledge;
 mod look_alikes;
 mod overflows;
 mod schedules;

@@ -1,0 +1,177 @@
+//! Knowledge by a model: it points at sentences, and code takes over those that the messages hold.
+//!
+//! A [`ModelExtractor`] asks which sentences are worth knowing later. It quotes them with the number of their message; what
+//! stands there is a [`Finding`] in the words of the message, what does not is dropped. Whoever asks has an extractor
+//! by code at hand for when there is an error ([`epitome_core::knowledge::extract`]).
+
+mod read;
+
+use std::sync::Arc;
+
+use epitome_core::cost::Tariff;
+use epitome_core::knowledge::Finding;
+use epitome_core::{Block, Message, Role, Tokens};
+use thiserror::Error;
+
+use crate::clock::Clock;
+use crate::models::Models;
+use crate::summary::{
+    Asker, Cancel, Caps, Conversation, Spent, Stages, Telling, counter, knowledge_call, piece,
+};
+
+use self::read::{Pointed, pointed, supported};
+
+/// Of one call no more findings are taken.
+const MOST: usize = 40;
+/// A window that nothing is known about is taken for this.
+const WINDOW: Tokens = Tokens(200_000);
+
+/// What a model found worth knowing.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Learnt {
+    /// What messages say, in their order.
+    pub findings: Vec<Finding>,
+    /// How many of the model's were dropped because no message says them.
+    pub dropped: usize,
+    /// What it cost.
+    pub spent: Spent,
+}
+
+/// A model found nothing that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NoKnowledge {
+    /// Nobody answered, or not in time, or it would cost too much.
+    #[error("no knowledge by a model: {0}")]
+    Unanswered(String),
+    /// The answer is not what was asked for.
+    #[error("no knowledge by a model: the answer holds no findings ({0})")]
+    Form(String),
+    /// Nothing that it says is in the messages.
+    #[error("no knowledge by a model: none of its {0} findings is in the messages")]
+    Unsupported(usize),
+}
+
+/// Finds out with a model what is worth knowing. Clones begin with nothing spent.
+#[derive(Debug)]
+pub struct ModelExtractor {
+    asker: Asker,
+    telling: Telling,
+    stages: Stages,
+    window: Tokens,
+}
+
+impl Clone for ModelExtractor {
+    fn clone(&self) -> Self {
+        Self { asker: self.asker.anew(), telling: self.telling, stages: self.stages, window: self.window }
+    }
+}
+
+impl ModelExtractor {
+    /// An extractor that asks these models.
+    pub fn new(models: Arc<Models>) -> Self {
+        let asker = Asker::new(models);
+        Self { asker, telling: Telling::default(), stages: Stages::default(), window: WINDOW }
+    }
+
+    /// The same for a model with this window.
+    pub fn window(mut self, window: Tokens) -> Self {
+        self.window = window;
+        self
+    }
+
+    /// The same, telling conversations like this.
+    pub fn telling(mut self, telling: Telling) -> Self {
+        self.telling = telling;
+        self
+    }
+
+    /// The same with these sizes of stretches.
+    pub fn stages(mut self, stages: Stages) -> Self {
+        self.stages = stages;
+        self
+    }
+
+    /// The same with these caps for all that one of these is asked.
+    pub fn caps(mut self, caps: Caps) -> Self {
+        self.asker.caps = caps;
+        self
+    }
+
+    /// The same for a model with these prices.
+    pub fn priced(mut self, tariff: Tariff) -> Self {
+        self.asker.tariff = Some(tariff);
+        self
+    }
+
+    /// The same with this clock.
+    pub fn timed(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.asker.clock = clock;
+        self
+    }
+
+    /// The same, ended by this word.
+    pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
+        self.asker.cancel = cancel;
+        self
+    }
+
+    /// What is worth knowing of these stretches of a path, each with the number of its first message.
+    pub async fn extract(&self, stretches: &[(usize, &[Message])]) -> Result<Learnt, NoKnowledge> {
+        let mut learnt = Learnt::default();
+        for calls in self.conversations(stretches) {
+            let call = knowledge_call(&calls, MOST);
+            let asked = self.asker.ask(&call).await;
+            let answer = asked.map_err(|trouble| NoKnowledge::Unanswered(trouble.to_string()))?;
+            let found: Vec<Pointed> = pointed(&answer)?.into_iter().take(MOST).collect();
+            let all = found.len();
+            learnt.findings.extend(supported(found, stretches));
+            learnt.dropped += all;
+        }
+        let all = learnt.dropped;
+        learnt.dropped -= learnt.findings.len();
+        learnt.findings.sort_by_key(|found| (found.message, found.block, found.span.start, found.span.end));
+        let place = |found: &Finding| (found.message, found.block, found.span.clone());
+        learnt.findings.dedup_by(|later, earlier| place(later) == place(earlier));
+        learnt.spent = self.asker.spent();
+        match learnt.findings.is_empty() && all > 0 {
+            true => Err(NoKnowledge::Unsupported(all)),
+            false => Ok(learnt),
+        }
+    }
+
+    // What was said, in as many conversations as calls are needed. What tools say is nobody's knowledge.
+    fn conversations(&self, stretches: &[(usize, &[Message])]) -> Vec<Conversation> {
+        let count = counter();
+        let most = self.stages.one_call(self.window);
+        let longest = self.telling.options.most;
+        let mut all: Vec<Conversation> = Vec::new();
+        let mut held = (Tokens::ZERO, 0);
+        for (number, message) in
+            stretches.iter().flat_map(|(first, messages)| (*first..).zip(messages.iter()))
+        {
+            let Some(text) = said(message).and_then(|said| piece(&said, number, &self.telling)) else {
+                continue;
+            };
+            let size = (count.text(&text), text.chars().count());
+            let fits = held.0 + size.0 <= most && held.1 + size.1 <= longest.0;
+            match all.last_mut().filter(|_| fits) {
+                Some(conversation) => conversation.pieces.push(text),
+                None => {
+                    all.push(Conversation { pieces: vec![text], left_out: 0 });
+                    held = (Tokens::ZERO, 0);
+                }
+            }
+            held = (held.0 + size.0, held.1 + size.1);
+        }
+        all
+    }
+}
+
+fn said(message: &Message) -> Option<Message> {
+    let speaks = matches!(message.role, Role::User | Role::Assistant);
+    let texts = message.blocks.iter().filter(|block| matches!(block, Block::Text(_))).cloned();
+    let texts: Vec<Block> = if speaks { texts.collect() } else { Vec::new() };
+    (!texts.is_empty()).then(|| Message::new(message.role, texts))
+}
