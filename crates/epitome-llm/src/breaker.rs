@@ -96,6 +96,26 @@ impl Breaker {
         };
     }
 
+    /// Leaves the upstream alone for as long as it asks, and no longer than patience allows.
+    pub(crate) fn rest(&self, asked: Duration, now: Duration) {
+        let mut state = self.state();
+        if let State::Closed { .. } = *state {
+            let until = now.saturating_add(asked.min(self.patience.longest));
+            *state = State::Open { until, rest: self.patience.rest };
+        }
+    }
+
+    // A probe that came too early is made again when the upstream wants it; the rest after it does not grow.
+    fn postpone(&self, is_probe: bool, asked: Duration, now: Duration) {
+        let mut state = self.state();
+        if let State::Probing { rest } = *state
+            && is_probe
+        {
+            let until = now.saturating_add(asked.min(self.patience.longest));
+            *state = State::Open { until, rest };
+        }
+    }
+
     fn succeed(&self, is_probe: bool) {
         let mut state = self.state();
         match *state {
@@ -114,10 +134,15 @@ impl Permit<'_> {
         self.breaker.succeed(self.is_probe);
     }
 
-    /// The call failed at this time. A failure that the request is to blame for speaks for the upstream.
+    /// The call failed at this time. A failure that the request is to blame for speaks for the upstream; one that says when
+    /// to come back, because too much was asked, speaks neither for nor against it.
     pub fn failed(mut self, failure: &Failure, now: Duration) {
         self.is_told = true;
         match failure.kind {
+            Kind::RateLimited if failure.retry_after().is_some() => {
+                let asked = failure.retry_after().unwrap_or_default();
+                self.breaker.postpone(self.is_probe, asked, now);
+            }
             Kind::Overflow { .. } | Kind::TooLarge | Kind::Refused => self.breaker.succeed(self.is_probe),
             _ => self.breaker.fail(self.is_probe, now),
         }

@@ -14,7 +14,7 @@ use crate::breaker::{Breaker, Patience};
 use crate::call::{Answer, Call};
 use crate::client::Client;
 use crate::clock::{Clock, MachineClock};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// The models to ask, in order.
 #[derive(Debug)]
@@ -180,6 +180,13 @@ impl Models {
             };
             let now = self.clock.now();
             permit.failed(&failure, now);
+            let is_busy = matches!(failure.kind, Kind::RateLimited | Kind::Overloaded);
+            if let Some(asked) =
+                failure.retry_after().filter(|asked| is_busy && *asked > self.backoff.longest)
+            {
+                // It is not waited for so long, and not asked before.
+                upstream.breaker.rest(asked, now);
+            }
             let wait = self.backoff.wait(failed, &failure, self.chance.next());
             let is_useful =
                 |wait: &Duration| now.saturating_add(*wait) < deadline && upstream.breaker.is_closed();

@@ -119,8 +119,16 @@ fn billed(usage: &Value, input: &str, output: &str, details: &str) -> Option<Usa
     Some(Usage { input, cache_read, cache_write, output: count(usage, output).unwrap_or_default() })
 }
 
-// Servers of one's own put what a model thought before what it says.
+// Servers of one's own put what a model thought before what it says. Where the prompt opened the thought, only its end shows.
 fn without_thoughts(text: &str) -> &str {
-    let Some(thought) = text.trim_start().strip_prefix("<think>") else { return text };
-    thought.split_once("</think>").map_or("", |(_, said)| said.trim_start())
+    if let Some(thought) = text.trim_start().strip_prefix("<think>") {
+        return thought.split_once("</think>").map_or("", |(_, said)| said.trim_start());
+    }
+    let mut ends = text.match_indices("</think>").map(|(at, end)| (at, at + end.len()));
+    // A text that speaks of the mark has it within a line, or opens what it closes.
+    let is_end = |(at, end): &(usize, usize)| {
+        let (before, after) = (text.get(..*at).unwrap_or_default(), text.get(*end..).unwrap_or_default());
+        !before.contains("<think>") && (after.is_empty() || after.starts_with(['\n', '\r']))
+    };
+    ends.find(is_end).and_then(|(_, end)| text.get(end..)).map_or(text, str::trim_start)
 }

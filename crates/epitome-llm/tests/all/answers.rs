@@ -125,6 +125,9 @@ async fn thoughts_written_into_the_text_are_left_out() {
         ("<think>\nHm, hm.\n</think>\n\nIt works.", "It works."),
         ("<think>never ends", ""),
         ("It says <think> here.", "It says <think> here."),
+        ("Hm, hm.\n</think>\n\nIt works.", "It works."),
+        ("It says </think> here.\nAnd ends.", "It says </think> here.\nAnd ends."),
+        ("Between <think> and </think>\nit thinks.", "Between <think> and </think>\nit thinks."),
     ] {
         let upstream = Upstream::new(vec![Act::say(said)]);
         assert_eq!(client(&upstream, "openai").ask(&call()).await.unwrap().text, expected);

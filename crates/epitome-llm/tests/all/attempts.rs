@@ -95,8 +95,25 @@ async fn a_server_that_asks_for_time_gets_it_within_the_deadline() {
     assert_eq!((upstream.requests().len(), clock.waits().len()), (1, 0));
 
     let upstream = Upstream::new(vec![later("3600"), Act::say("now")]);
-    let (patient, _) = models(vec![client(&upstream, "openai")]);
+    let (patient, clock) = models(vec![client(&upstream, "openai")]);
     assert!(patient.ask(&call()).await.is_err(), "nobody waits for an hour");
+    // Nor is it asked again at once, nor left alone for ever.
+    assert!(patient.ask(&call()).await.is_err());
+    assert_eq!(upstream.requests().len(), 1);
+    clock.advance(Duration::from_secs(300));
+    assert_eq!(patient.ask(&call()).await.unwrap().answer.text, "now");
+}
+
+#[tokio::test]
+async fn all_attempts_together_end_in_time() {
+    let silent =
+        [Upstream::new(vec![Act::Silence]), Upstream::new(vec![Act::Stall(Reply::new("a b c d e f"))])];
+    let clients = silent.iter().map(|upstream| client(upstream, "anthropic")).collect();
+    let within = Duration::from_millis(150);
+    let asked = Models::new(clients).within(within);
+    let error = tokio::time::timeout(Duration::from_secs(30), asked.ask(&call())).await.unwrap().unwrap_err();
+    assert_eq!(error.last().unwrap().kind, Kind::Timeout);
+    assert_eq!(silent[1].requests().len(), 0, "no time is left for another one");
 }
 
 #[tokio::test]

@@ -47,6 +47,46 @@ fn failures_of_the_request_speak_for_the_upstream() {
     assert!(breaker.is_closed());
 }
 
+fn limited(seconds: &str) -> Failure {
+    let body = format!("rate limited, try again in {seconds}s");
+    let failure = Failure::of_reply(429, body.as_bytes()).unwrap();
+    assert!(failure.kind == Kind::RateLimited && failure.retry_after().is_some());
+    failure
+}
+
+// Who says when to come back is there.
+#[test]
+fn a_limit_that_says_how_long_opens_nothing_and_forgives_nothing() {
+    let breaker = breaker();
+    for _ in 0..20 {
+        breaker.enter(Duration::ZERO).unwrap().failed(&limited("2"), Duration::ZERO);
+    }
+    assert!(breaker.is_closed());
+    for _ in 0..4 {
+        breaker.enter(Duration::ZERO).unwrap().failed(&failure(), Duration::ZERO);
+    }
+    breaker.enter(Duration::ZERO).unwrap().failed(&limited("2"), Duration::ZERO);
+    assert!(breaker.is_closed());
+    breaker.enter(Duration::ZERO).unwrap().failed(&failure(), Duration::ZERO);
+    assert_eq!(breaker.enter(Duration::ZERO).unwrap_err(), REST);
+    // One without a word of when counts like any other.
+    let breaker = Breaker::new(Patience::default());
+    for _ in 0..5 {
+        breaker.enter(Duration::ZERO).unwrap().failed(&Failure::new(Kind::RateLimited, "no"), Duration::ZERO);
+    }
+    assert!(!breaker.is_closed());
+}
+
+#[test]
+fn a_probe_that_comes_too_early_is_made_again_when_it_is_wanted() {
+    let breaker = opened();
+    breaker.enter(REST).unwrap().failed(&limited("40"), REST);
+    assert_eq!(breaker.enter(REST).unwrap_err(), Duration::from_secs(40));
+    let then = REST + Duration::from_secs(40);
+    breaker.enter(then).unwrap().failed(&failure(), then);
+    assert_eq!(breaker.enter(then).unwrap_err(), REST * 2);
+}
+
 #[test]
 fn one_probe_at_a_time() {
     let breaker = opened();

@@ -3,6 +3,7 @@
 mod bad_answers;
 mod deltas;
 mod live;
+mod means;
 mod quoting;
 mod rebuilt;
 mod schedules;
