@@ -15,7 +15,7 @@ use epitome_core::compact::Preset;
 use epitome_wire::files::Format;
 
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
-pub(crate) use self::eval::{Eval, EvalFidelity, EvalRepeat, EvalTokens};
+pub(crate) use self::eval::{Eval, EvalCost, EvalFidelity, EvalRepeat, EvalTokens};
 pub(crate) use self::live::{
     ForkSession, Knowledge, PinMessages, SealTopic, ShowContext, UndoCompaction, WatchSession, Which,
 };

@@ -1,6 +1,7 @@
 //! `epitome eval`: how good Epitome is on your own transcripts.
 
 mod contender;
+mod cost;
 mod fidelity;
 mod repeat;
 mod tokens;
@@ -14,5 +15,6 @@ pub(crate) fn run(what: &Eval, settings: &Settings) -> anyhow::Result<()> {
         Eval::Tokens(arguments) => tokens::run(arguments, settings),
         Eval::Fidelity(arguments) => fidelity::run(arguments, settings),
         Eval::Repeat(arguments) => repeat::run(arguments, settings),
+        Eval::Cost(arguments) => cost::run(arguments, settings),
     }
 }

@@ -99,6 +99,11 @@ impl Session {
         &self.counter
     }
 
+    /// The model's own tokens for one of ours.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
     /// How many of the model's own tokens this many of ours are, where a model is named.
     pub(crate) fn model_tokens(&self, tokens: Tokens) -> Option<Tokens> {
         self.names_model.then(|| Tokens((tokens.0 as f64 * self.ratio).round() as u64))

@@ -44,7 +44,7 @@ pub use edit::{Edit, Edits, from_core, splice_edits};
 pub use error::WireError;
 pub use known::Known;
 pub use layout::{BlockLayout, Layout};
-pub use message::{decode_message, encode_message};
+pub use message::{decode_message, encode_expressible, encode_message};
 pub use prune::{Pruned, Pruning};
 pub use sketch::{Sketch, Sketches};
 pub use system::append_system;

@@ -1,6 +1,6 @@
 //! One message: its JSON in a dialect to a core message and back.
 
-use epitome_core::Message;
+use epitome_core::{Block, Message};
 
 use crate::dialect::Dialect;
 use crate::error::WireError;
@@ -38,5 +38,19 @@ pub fn encode_message(dialect: Dialect, message: &Message) -> Result<Vec<String>
         Dialect::Anthropic => Ok(vec![anthropic::encode(message)?]),
         Dialect::Chat => chat::encode(message),
         Dialect::Responses => responses::encode(message),
+    }
+}
+
+/// A message in a dialect, without what the dialect has no way to write. Files of other tools hold such: thinking that was
+/// withheld, in a file whose messages otherwise follow the rules of Chat Completions.
+pub fn encode_expressible(dialect: Dialect, message: &Message) -> Result<Vec<String>, WireError> {
+    match encode_message(dialect, message) {
+        Err(WireError::Inexpressible { .. }) => {
+            let alone = |block: &Block| Message { blocks: vec![block.clone()], ..message.clone() };
+            let mut rest = message.clone();
+            rest.blocks.retain(|block| encode_message(dialect, &alone(block)).is_ok());
+            if rest.blocks.is_empty() { Ok(Vec::new()) } else { encode_message(dialect, &rest) }
+        }
+        written => written,
     }
 }

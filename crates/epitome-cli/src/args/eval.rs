@@ -11,6 +11,7 @@ pub(crate) enum Eval {
     Tokens(EvalTokens),
     Fidelity(EvalFidelity),
     Repeat(EvalRepeat),
+    Cost(EvalCost),
 }
 
 /// Measure what a compacted context still holds when the agent comes to need it.
@@ -84,6 +85,48 @@ pub(crate) struct EvalRepeat {
     /// epitome compact each time; otherwise it knows the record of it.
     #[arg(long)]
     pub(crate) piped: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Replay sessions call by call and add up what they cost, with and without compaction.
+///
+/// Every answer of the model in the main thread is a call: what was said before it is what was sent.
+/// A provider's cache is simulated: a prefix that was sent byte for byte within the last minutes is
+/// read from it, the rest is written to it, at the prices of the model (Anthropic: reads at 0.1 of
+/// the price of input, writes at 1.25, kept for 5 minutes). Side by side:
+///
+///   full            everything is sent, as if the window were endless
+///   mask each turn  old tool results are trimmed and cleared before every call
+///   batch mask      the same, many at a time
+///   threshold       a checkpoint is written whenever the threshold is reached
+///   auto            what Epitome does where nothing else is said: prune or compact when it is due
+///                   and when it pays
+///
+/// At the end, goals and whether they are met: no call beyond the window, compactions that take less
+/// than a second, half the cost of sending everything in sessions beyond 50,000 tokens, and no
+/// session that costs more than sending everything. Fails if a call goes beyond the window.
+///
+/// Summaries that the session's own tool wrote are left out. Where a session names no model whose
+/// prices are known, those of claude-sonnet-4.5 are taken.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct EvalCost {
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Compact when everything that is sent exceeds this many of the model's tokens.
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens, default_value = "32k")]
+    pub(crate) threshold: Tokens,
+    /// The model's window, where it is another than the table of models says.
+    #[arg(long, value_name = "TOKENS", value_parser = parse_tokens)]
+    pub(crate) window: Option<Tokens>,
+    /// The model that is called, with its prices and its window; found in the file where it names one.
+    #[arg(long)]
+    pub(crate) model: Option<String>,
+    /// Seconds between an answer and the next call, where the file does not say when they were.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    pub(crate) gap: u64,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -8,6 +8,7 @@ mod choices;
 mod compact;
 mod count_and_eval;
 mod documents;
+mod eval_cost;
 mod eval_fidelity;
 mod figures;
 mod history;

@@ -5,14 +5,20 @@
 //! its own. From the next call on, less is read. [`worth_compacting`] adds both up, turn by turn, over the turns
 //! that are still expected, and [`worth_pruning`] does so for a step that needs no summary.
 //!
+//! What calls really come to is simulated: a [`PromptCache`] says how a request would be billed, a [`Till`] adds it up.
+//!
 //! Money is counted exactly, in integers. What is guessed is said to be: how many turns will come
 //! ([`remaining_turns`]) and by how much each makes the context longer ([`growth`]).
 
+mod bill;
+mod cache;
 mod expect;
 mod money;
 mod tariff;
 mod verdict;
 
+pub use bill::{Bill, Till};
+pub use cache::{Part, PromptCache};
 pub use expect::{MOST_TURNS, growth, remaining_turns};
 pub use money::Money;
 pub use tariff::{Rates, Tariff};

@@ -1,6 +1,7 @@
 //! What a model's tokens cost, by how they are served and by how long the call is.
 
 use super::money::Money;
+use crate::message::Usage;
 use crate::models::{Caching, LongContext, Model, Price};
 use crate::units::Tokens;
 
@@ -69,6 +70,12 @@ impl Tariff {
         }
         let served = if cached < self.minimum { Tokens::ZERO } else { cached.min(tokens) };
         read.times(served) + write.times(tokens - served)
+    }
+
+    /// The input of one call as it was billed.
+    pub fn billed(&self, usage: &Usage) -> Money {
+        let Rates { input, write, read, .. } = self.rates(usage.total_input());
+        input.times(usage.input) + write.times(usage.cache_write) + read.times(usage.cache_read)
     }
 
     /// The output of one call.

@@ -51,6 +51,7 @@ mod nous_v4_estimation;
 mod planted;
 mod presets;
 mod pressure;
+mod prompt_cache;
 mod prune_properties;
 mod prune_steps;
 mod recorded;

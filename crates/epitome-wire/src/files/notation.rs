@@ -1,5 +1,7 @@
 //! The notations in which single messages are kept apart from their file.
 
+use epitome_core::{Block, Message};
+
 use super::format::Format;
 use crate::dialect::Dialect;
 
@@ -71,6 +73,32 @@ impl Notation {
             Format::SweAgent => Notation::SweAgent,
             _ => Notation::of_dialect(dialect),
         }
+    }
+
+    /// Whether messages in it are written as a provider's dialect writes them.
+    pub fn is_plain(self) -> bool {
+        Dialect::ALL.into_iter().any(|dialect| Self::of_dialect(dialect) == self)
+    }
+
+    /// A message in it as a provider would have it. What the file of another tool says beside it is the tool's own business,
+    /// and SWE-agent names the call that a result answers only there.
+    #[must_use]
+    pub fn bare(self, mut message: Message) -> Message {
+        if self.is_plain() {
+            return message;
+        }
+        let named = message.extra.iter().find(|(name, _)| name.as_str() == "tool_call_ids");
+        let ids: Vec<String> =
+            named.and_then(|(_, ids)| serde_json::from_str(ids.as_str()).ok()).unwrap_or_default();
+        for block in &mut message.blocks {
+            if let (Block::ToolResult(result), Some(id)) = (block, ids.first())
+                && result.call_id.is_empty()
+            {
+                result.call_id = id.as_str().into();
+            }
+        }
+        message.extra.clear();
+        message
     }
 
     /// The dialect whose rules messages in it follow.

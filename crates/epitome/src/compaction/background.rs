@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use epitome_core::{Tokens, events};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
@@ -15,8 +16,8 @@ pub(crate) enum Preparation {
     /// Nobody has begun.
     #[default]
     Idle,
-    /// Somebody is at it.
-    Running(JoinHandle<()>),
+    /// Somebody is at it, and lets go of the other end once there is nothing more to do.
+    Running(JoinHandle<()>, watch::Receiver<()>),
     /// It is ready.
     Ready(Box<Prepared>),
     /// It came to nothing when the context had so many tokens.
@@ -36,7 +37,7 @@ impl Preparation {
 
     /// Ends it. What is returned has ended once nothing of it goes on.
     pub(crate) fn cancel(&mut self) -> Option<JoinHandle<()>> {
-        let Preparation::Running(task) = std::mem::take(self) else { return None };
+        let Preparation::Running(task, _) = std::mem::take(self) else { return None };
         task.abort();
         Some(task)
     }
@@ -48,13 +49,15 @@ impl Session {
         let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
         match &*preparation {
             // A task that has ended without a word panicked.
-            Preparation::Running(task) if task.is_finished() => {}
-            Preparation::Running(_) | Preparation::Ready(_) => return,
+            Preparation::Running(task, _) if task.is_finished() => {}
+            Preparation::Running(..) | Preparation::Ready(_) => return,
             Preparation::Vain(before) if (tokens.0 as f64) < before.0 as f64 * (1.0 + GROWTH) => return,
             Preparation::Idle | Preparation::Vain(_) => {}
         }
         let session = self.clone();
+        let (end, running) = watch::channel(());
         let work = async move {
+            let _end = end;
             // Whoever compacts now makes this one pointless. Who waits for it finds it ready: the turnstile opens last.
             let turnstile = session.slot.turnstile.try_lock();
             let done = match &turnstile {
@@ -67,7 +70,25 @@ impl Session {
                 None => Preparation::Vain(tokens),
             };
         };
-        *preparation = Preparation::Running(tokio::spawn(work.instrument(self.span())));
+        *preparation = Preparation::Running(tokio::spawn(work.instrument(self.span())), running);
+    }
+
+    /// Waits until nothing is prepared in the background any longer: what could be prepared is ready then. Says whether there
+    /// was anything to wait for.
+    ///
+    /// Nobody needs to wait for that. It is for those who replay conversations faster than a model answers, and want to see
+    /// what a session would have had time for.
+    pub async fn prepared(&self) -> bool {
+        let mut running = {
+            let preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
+            match &*preparation {
+                Preparation::Running(_, running) => running.clone(),
+                Preparation::Idle | Preparation::Ready(_) | Preparation::Vain(_) => return false,
+            }
+        };
+        // Nothing is ever sent: it ends when the other end is gone.
+        while running.changed().await.is_ok() {}
+        true
     }
 
     async fn prepare_now(&self) -> Option<Box<Prepared>> {

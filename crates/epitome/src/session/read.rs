@@ -7,10 +7,10 @@ use epitome_ledger::model::{
     CompactionRecord, Hit, Order, Recalled, Scope, Search, StoredMessage, Turn, TurnId, Until,
 };
 use epitome_ledger::{Page, Paging};
-use epitome_wire::Dialect;
 use epitome_wire::convert::{Conversation, convert};
+use epitome_wire::{Dialect, encode_expressible};
 
-use super::shown::{Shown, encode_expressible};
+use super::shown::Shown;
 use super::{Context, Session, Warm, laid_out};
 use crate::error::{Error, Result};
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use epitome_core::compact::Piece;
 use epitome_core::prune::edited;
 use epitome_core::tokens::Counter;
-use epitome_core::{Block, Message, Outline, Role, Time, Tokens};
+use epitome_core::{Message, Outline, Role, Time, Tokens};
 use epitome_ledger::model::StoredMessage;
 use epitome_wire::convert::{Conversation, convert};
 use epitome_wire::files::{Notation, message_of, record_of};
 use epitome_wire::json::{Span, Splice};
-use epitome_wire::{Dialect, WireError, decode_message, encode_message, from_core, splice_edits};
+use epitome_wire::{Dialect, decode_message, encode_expressible, encode_message, from_core, splice_edits};
 
 use super::draft::Draft;
 use crate::error::Result;
@@ -38,7 +38,7 @@ impl Shown {
         let body: Arc<str> = record_of(&text).into();
         let notation = Notation::from_number(stored.notation.0).unwrap_or(Notation::Chat);
         let message = read(notation, &body)?;
-        let outline = match is_plain(notation).then(|| decode_message(notation.dialect(), &body)) {
+        let outline = match notation.is_plain().then(|| decode_message(notation.dialect(), &body)) {
             Some(Ok((message, layout))) => layout.outline(&message, counter),
             _ => Outline::of(&message, counter, body.len()),
         };
@@ -66,47 +66,8 @@ impl Shown {
     }
 }
 
-// A message as a provider would have it. What the file of another tool says beside it is the tool's own business, and SWE-agent
-// names the call that a result answers only there.
 fn read(notation: Notation, body: &str) -> Result<Message> {
-    let mut message = message_of(notation, body)?;
-    if is_plain(notation) {
-        return Ok(message);
-    }
-    let named = message.extra.iter().find(|(name, _)| name.as_str() == "tool_call_ids");
-    let ids: Vec<String> =
-        named.and_then(|(_, ids)| serde_json::from_str(ids.as_str()).ok()).unwrap_or_default();
-    for block in &mut message.blocks {
-        if let (Block::ToolResult(result), Some(id)) = (block, ids.first())
-            && result.call_id.is_empty()
-        {
-            result.call_id = id.as_str().into();
-        }
-    }
-    message.extra.clear();
-    Ok(message)
-}
-
-// Whether messages in it are written as a provider's dialect writes them.
-fn is_plain(notation: Notation) -> bool {
-    Dialect::ALL.into_iter().any(|dialect| Notation::of_dialect(dialect) == notation)
-}
-
-/// A message in a dialect, without what the dialect has no way to write. Files of other tools hold such: thinking that was
-/// withheld, in a file whose messages otherwise follow the rules of Chat Completions.
-pub(crate) fn encode_expressible(dialect: Dialect, message: &Message) -> Result<Vec<String>> {
-    match encode_message(dialect, message) {
-        Err(WireError::Inexpressible { .. }) => {
-            let alone = |block: &Block| Message { blocks: vec![block.clone()], ..message.clone() };
-            let mut rest = message.clone();
-            rest.blocks.retain(|block| encode_message(dialect, &alone(block)).is_ok());
-            match rest.blocks.is_empty() {
-                true => Ok(Vec::new()),
-                false => Ok(encode_message(dialect, &rest)?),
-            }
-        }
-        written => Ok(written?),
-    }
+    Ok(notation.bare(message_of(notation, body)?))
 }
 
 /// A message as it is sent.

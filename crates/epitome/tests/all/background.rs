@@ -17,6 +17,7 @@ on_both!(
     who_closes_the_engine_leaves_no_lease_behind,
     what_is_pinned_after_a_summary_was_prepared_stays,
     what_no_longer_fits_makes_room_for_another,
+    who_has_time_waits_until_it_is_prepared,
 );
 
 /// Counts who asks for a summary, and writes none while it is closed.
@@ -186,3 +187,32 @@ async fn what_no_longer_fits_makes_room_for_another(place: Place) {
 
 /// How long the lease of whoever comes next lasts.
 const LEASE: Duration = Duration::from_secs(1);
+
+async fn who_has_time_waits_until_it_is_prepared(place: Place) {
+    let (engine, session, gate) = gated(&place).await;
+    assert!(!session.prepared().await, "there is nothing to wait for");
+    talk_until(&session, Level::Soft, 0).await;
+    session.context().await.unwrap();
+    let waiting = tokio::spawn({
+        let session = session.clone();
+        async move { session.prepared().await }
+    });
+    asked_after(&gate, 0).await;
+    assert!(!waiting.is_finished(), "the summary is not written yet");
+    gate.open();
+    assert!(waiting.await.unwrap());
+    assert!(!session.prepared().await, "it is ready");
+    // One that is given up does not keep anybody waiting either.
+    gate.close();
+    let other = engine.session("given up").await.unwrap();
+    talk_until(&other, Level::Soft, 0).await;
+    other.context().await.unwrap();
+    let waiting = tokio::spawn({
+        let other = other.clone();
+        async move { other.prepared().await }
+    });
+    asked_after(&gate, 1).await;
+    gate.open();
+    engine.close().await;
+    waiting.await.unwrap();
+}
