@@ -201,7 +201,7 @@ pub const SETTINGS: &[Setting] = settings! {
     fallback of compact, [],
         "What happens when a summary cannot be had or everything is protected: what the seed does, or whatever it takes.";
     compaction_threshold of compact, ["NOUS_COMPACTION_THRESHOLD", "CompactionThresholdTokens", "input_token_budget", "INPUT_TOKEN_BUDGET", "NOUS_INPUT_TOKEN_BUDGET"],
-        "Compaction is due when everything that is sent exceeds this; off: when it exceeds hard_threshold.";
+        "Compaction is due when everything that is sent exceeds this, in place of hard_threshold. As long as they have their defaults, warn_threshold, soft_threshold and low_watermark are then 3/4, 5/6 and 1/2 of it.";
     reserve_tokens of compact, ["reserveTokens"],
         "Tokens of the window that are kept free for the next turn.";
     warn_threshold of compact, [],

@@ -37,6 +37,14 @@ impl Time {
     }
 }
 
+impl Tokens {
+    /// So many times as many, cut to whole ones.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Self {
+        Self((self.0 as f64 * by) as u64)
+    }
+}
+
 macro_rules! counts {
     ($($unit:ident),*) => {$(
         impl $unit {

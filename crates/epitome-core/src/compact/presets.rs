@@ -133,7 +133,6 @@ fn nexus(settings: &mut Settings) {
     compact.strategy = StrategyName::Checkpoint;
     compact.compaction_threshold = None;
     compact.reserve_tokens = Tokens(20_000);
-    compact.soft_threshold = Bound::Share(1.0);
     compact.hard_threshold = Bound::Share(1.0);
     compact.keep_recent_tokens = Tokens(30_000);
     compact.keep_by = KeepBy::Turns;

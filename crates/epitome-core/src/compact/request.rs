@@ -5,9 +5,8 @@ use super::segment::Compaction;
 use super::settings::{Fallback, StrategyName};
 use super::strategies::effective;
 use super::worth::Stakes;
-use crate::adaptive;
 use crate::outline::Entry;
-use crate::pressure::{Bound, Occasion, Pressure};
+use crate::pressure::{Marks, Occasion, Pressure};
 use crate::prune::ThinkingRule;
 use crate::settings::Settings;
 use crate::units::Tokens;
@@ -28,6 +27,8 @@ pub struct Request<'a> {
     pub budget: Option<Tokens>,
     /// The model's window, where it is known.
     pub window: Option<Tokens>,
+    /// The thresholds in tokens, where they are decided already.
+    pub marks: Option<Marks>,
     /// What is sent beside the path: a system prompt and tools that stand outside of it.
     pub outside: Tokens,
     /// Messages to be kept as they are, whatever happens.
@@ -63,6 +64,7 @@ impl<'a> Request<'a> {
             occasion: Occasion::BeforeCall,
             budget: None,
             window: None,
+            marks: None,
             outside: Tokens::ZERO,
             pins: &[],
             seals: &[],
@@ -76,12 +78,8 @@ impl<'a> Request<'a> {
     /// Where a conversation stands of which all this is sent.
     pub(super) fn pressure(&self, path: &[Entry], sent: Tokens) -> Pressure {
         let window = self.window.unwrap_or(DEFAULT_WINDOW);
-        let mut thresholds = self.settings.compact.thresholds();
-        if self.settings.compact.adaptive {
-            let hard = thresholds.marks(window).hard;
-            thresholds.hard = Bound::Tokens(adaptive::threshold(path, hard, window));
-        }
-        Pressure::of(sent, window, &thresholds)
+        let decided = || self.settings.compact.marks(window, path, 1.0);
+        Pressure::at(sent, self.marks.unwrap_or_else(decided))
     }
 
     /// The budget of the conversation: what was asked for, or what the thresholds leave beside `fixed`.

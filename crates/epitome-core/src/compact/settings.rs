@@ -6,9 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::tiered::Due;
 use super::view::{Placement, Wording};
+use crate::adaptive;
 use crate::checkpoint::READERS_NOTE;
 use crate::loss::OnInvention;
-use crate::pressure::{Bound, Thresholds};
+use crate::outline::Entry;
+use crate::pressure::{Bound, Marks, Thresholds};
 use crate::settings::SettingsError;
 use crate::units::{Chars, Tokens};
 
@@ -107,7 +109,8 @@ pub struct Settings {
     pub strategy: StrategyName,
     /// What happens when it does not work out.
     pub fallback: Fallback,
-    /// Compaction is due when everything that is sent exceeds this; `None`: when it exceeds `hard_threshold`.
+    /// Compaction is due when everything that is sent exceeds this, in place of `hard_threshold`. The other thresholds
+    /// follow it where they are as they are by default.
     pub compaction_threshold: Option<Tokens>,
     /// Tokens of the window that are kept free for the next turn.
     pub reserve_tokens: Tokens,
@@ -187,19 +190,31 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// When a window counts as full: the seeds' one threshold where it is set.
+    /// When a window counts as full; the seeds' one threshold, where it is set, stands in place of `hard_threshold`.
     pub fn thresholds(&self) -> Thresholds {
-        let reserve = self.reserve_tokens;
+        let thresholds = Thresholds {
+            warn: self.warn_threshold,
+            soft: self.soft_threshold,
+            hard: self.hard_threshold,
+            low_watermark: self.low_watermark,
+            reserve: self.reserve_tokens,
+        };
         match self.compaction_threshold {
-            Some(tokens) => Thresholds { reserve, ..Thresholds::compact_above(tokens) },
-            None => Thresholds {
-                warn: self.warn_threshold,
-                soft: self.soft_threshold,
-                hard: self.hard_threshold,
-                low_watermark: self.low_watermark,
-                reserve,
-            },
+            Some(tokens) => thresholds.compacting_above(tokens),
+            None => thresholds,
         }
+    }
+
+    /// The thresholds for a window and a path, `adaptive` considered. Windows and thresholds are in the model's tokens, of
+    /// which it bills `ratio` for one of those that the path counts.
+    pub fn marks(&self, window: Tokens, path: &[Entry], ratio: f64) -> Marks {
+        let marks = self.thresholds().marks(window);
+        if !self.adaptive {
+            return marks;
+        }
+        let ours = 1.0 / ratio;
+        let hard = adaptive::threshold(path, marks.hard.scaled(ours), window.scaled(ours));
+        marks.compacting_above(hard.scaled(ratio))
     }
 
     /// The words around summaries.

@@ -62,6 +62,28 @@ impl Marks {
         }
     }
 
+    /// The same with another hard mark. One that is lower takes the others down with it, so that there is still time to
+    /// prepare, and something to gain.
+    #[must_use]
+    pub fn compacting_above(self, hard: Tokens) -> Self {
+        let hard = hard.min(self.input);
+        let share = (hard.0 as f64 / self.hard.0.max(1) as f64).min(1.0);
+        let moved = |mark: Tokens| mark.scaled(share).min(hard);
+        Self { hard, soft: moved(self.soft), warn: moved(self.warn), low: moved(self.low), ..self }
+    }
+
+    /// The same in another unit, of which each token is so many.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Self {
+        Self {
+            input: self.input.scaled(by),
+            hard: self.hard.scaled(by),
+            soft: self.soft.scaled(by),
+            warn: self.warn.scaled(by),
+            low: self.low.scaled(by),
+        }
+    }
+
     /// The budget of the conversation after a compaction, where `fixed` is sent beside it: leading system messages
     /// and tools.
     pub fn target(&self, fixed: Tokens) -> Tokens {

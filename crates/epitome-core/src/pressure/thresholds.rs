@@ -52,11 +52,12 @@ impl Thresholds {
     /// One absolute threshold, as spec 008.1 (`compaction_threshold` 100,000; in the draft `input_token_budget`
     /// 80,000) and the micro agent (`CompactionThresholdTokens` 80,000) have it: above it, compact at once.
     ///
-    /// The warning comes at three quarters of it, which is the draft's 60,000 for 80,000; a compaction goes down to half.
+    /// The warning comes at three quarters of it, which is the draft's 60,000 for 80,000; a summary is prepared from five
+    /// sixths on; a compaction goes down to half.
     pub fn compact_above(tokens: Tokens) -> Self {
         Self {
             warn: Bound::Tokens(Tokens(tokens.0 / 4 * 3)),
-            soft: Bound::Tokens(tokens),
+            soft: Bound::Tokens(Tokens(tokens.0 - tokens.0 / 6)),
             hard: Bound::Tokens(tokens),
             low_watermark: Bound::Tokens(Tokens(tokens.0 / 2)),
             ..Self::default()
@@ -65,7 +66,21 @@ impl Thresholds {
 
     /// The Nexus threshold: compact when more than `window - reserve` is in use.
     pub fn window_minus(reserve: Tokens) -> Self {
-        Self { soft: Bound::Share(1.0), hard: Bound::Share(1.0), reserve, ..Self::default() }
+        Self { hard: Bound::Share(1.0), reserve, ..Self::default() }
+    }
+
+    /// The same with one absolute threshold in place of `hard`. What is as it is by default follows it.
+    #[must_use]
+    pub fn compacting_above(self, tokens: Tokens) -> Self {
+        let (usual, following) = (Self::default(), Self::compact_above(tokens));
+        let either = |set: Bound, usual: Bound, follows: Bound| if set == usual { follows } else { set };
+        Self {
+            warn: either(self.warn, usual.warn, following.warn),
+            soft: either(self.soft, usual.soft, following.soft),
+            hard: following.hard,
+            low_watermark: either(self.low_watermark, usual.low_watermark, following.low_watermark),
+            reserve: self.reserve,
+        }
     }
 
     /// Whether the thresholds make sense, each by itself and together.

@@ -1,6 +1,7 @@
 //! Thresholds, levels and triggers, with the numbers of the seeds.
 
 use epitome_core::Tokens;
+use epitome_core::compact::{Preset, Settings as CompactSettings};
 use epitome_core::models::{ModelTable, WindowGuard};
 use epitome_core::pressure::{
     Bound, Level, MOST_OVERFLOWS, Marks, Occasion, Pressure, Thresholds, Trigger, sent,
@@ -38,7 +39,9 @@ fn levels_by_window_and_threshold() {
 fn nous_v4_compacts_above_100k() {
     let thresholds = Thresholds::compact_above(Tokens(100_000));
     thresholds.validate().unwrap();
-    assert_eq!(Pressure::of(Tokens(100_000), WINDOW, &thresholds).level, Level::Warn);
+    assert_eq!(Pressure::of(Tokens(83_334), WINDOW, &thresholds).level, Level::Warn);
+    assert_eq!(Pressure::of(Tokens(83_335), WINDOW, &thresholds).level, Level::Soft);
+    assert_eq!(Pressure::of(Tokens(100_000), WINDOW, &thresholds).level, Level::Soft);
     let over = Pressure::of(Tokens(100_001), WINDOW, &thresholds);
     assert_eq!(over.level, Level::Hard);
     assert_eq!(over.marks.target(Tokens(5_000)), Tokens(45_000));
@@ -47,9 +50,13 @@ fn nous_v4_compacts_above_100k() {
 #[test]
 fn nous_draft_warns_above_60k_and_compacts_above_80k() {
     let thresholds = Thresholds::compact_above(Tokens(80_000));
-    for (tokens, level) in
-        [(60_000, Level::Calm), (60_001, Level::Warn), (80_000, Level::Warn), (80_001, Level::Hard)]
-    {
+    for (tokens, level) in [
+        (60_000, Level::Calm),
+        (60_001, Level::Warn),
+        (66_667, Level::Warn),
+        (80_000, Level::Soft),
+        (80_001, Level::Hard),
+    ] {
         assert_eq!(Pressure::of(Tokens(tokens), WINDOW, &thresholds).level, level, "{tokens}");
     }
 }
@@ -66,8 +73,38 @@ fn nexus_compacts_above_window_minus_reserve() {
     let thresholds = Thresholds::window_minus(Tokens(20_000));
     thresholds.validate().unwrap();
     let level = |tokens| Pressure::of(Tokens(tokens), WINDOW, &thresholds).level;
-    assert!(level(180_000) < Level::Soft);
+    assert_eq!((level(135_000), level(180_000)), (Level::Warn, Level::Soft), "a summary is prepared in time");
     assert_eq!(level(180_001), Level::Hard);
+}
+
+#[test]
+fn one_absolute_threshold_stands_in_place_of_the_hard_one_only() {
+    let mut settings = CompactSettings { compaction_threshold: Some(Tokens(80_000)), ..Default::default() };
+    assert_eq!(settings.thresholds().marks(WINDOW), Thresholds::compact_above(Tokens(80_000)).marks(WINDOW));
+    settings.soft_threshold = Bound::Tokens(Tokens(70_000));
+    settings.warn_threshold = Bound::Share(0.25);
+    settings.low_watermark = Bound::Tokens(Tokens(30_000));
+    settings.hard_threshold = Bound::Share(0.95);
+    let Marks { input, hard, soft, warn, low } = settings.thresholds().marks(WINDOW);
+    assert_eq!([input, hard, soft, warn, low].map(|mark| mark.0), [180_000, 80_000, 70_000, 45_000, 30_000]);
+}
+
+#[test]
+fn every_preset_leaves_time_to_prepare() {
+    for preset in Preset::ALL {
+        let marks = preset.settings().compact.thresholds().marks(WINDOW);
+        assert!(marks.soft < marks.hard && marks.low < marks.soft, "{preset:?}: {marks:?}");
+    }
+}
+
+#[test]
+fn a_lowered_mark_takes_the_others_with_it() {
+    let marks = Thresholds::default().marks(WINDOW);
+    let half = marks.compacting_above(Tokens(81_000));
+    let Marks { input, hard, soft, warn, low } = half;
+    assert_eq!([input, hard, soft, warn, low].map(|mark| mark.0), [180_000, 81_000, 67_500, 54_000, 45_000]);
+    assert_eq!(marks.compacting_above(Tokens(170_000)), Marks { hard: Tokens(170_000), ..marks });
+    assert_eq!(marks.compacting_above(Tokens(190_000)).hard, marks.input);
 }
 
 #[test]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use epitome_core::compact::{self, Compaction, Preview, Report, Request, Segment, Summarizer, Telling, view};
 use epitome_core::digest::Digest;
 use epitome_core::loss::{self, Loss};
-use epitome_core::pressure::Bound;
 use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
@@ -144,6 +143,7 @@ impl Case {
             occasion: self.ask.occasion,
             budget: self.ask.budget,
             window: Some(picture.window),
+            marks: Some(picture.marks()),
             outside: picture.outside,
             pins: &pins,
             seals: &picture.seals,
@@ -168,27 +168,12 @@ impl Case {
 
     fn settings(&self) -> Settings {
         let mut settings = self.engine.0.settings.clone();
-        in_our_tokens(&mut settings, self.picture.ratio);
         if let Some(strategy) = self.ask.strategy {
             settings.compact.strategy = strategy;
             // Who names a strategy means it.
             settings.compact.compaction_enabled = true;
         }
         settings
-    }
-}
-
-// Thresholds are meant in the model's tokens, and everything here is counted in ours.
-fn in_our_tokens(settings: &mut Settings, ratio: f64) {
-    let ours = |tokens: Tokens| Tokens((tokens.0 as f64 / ratio) as u64);
-    let compact = &mut settings.compact;
-    compact.compaction_threshold = compact.compaction_threshold.map(ours);
-    compact.reserve_tokens = ours(compact.reserve_tokens);
-    let (warn, soft) = (&mut compact.warn_threshold, &mut compact.soft_threshold);
-    for bound in [warn, soft, &mut compact.hard_threshold, &mut compact.low_watermark] {
-        if let Bound::Tokens(tokens) = bound {
-            *tokens = ours(*tokens);
-        }
     }
 }
 

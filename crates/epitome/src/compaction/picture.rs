@@ -7,7 +7,7 @@ use std::sync::Arc;
 use epitome_core::compact::{Compaction, Stakes};
 use epitome_core::cost::Tariff;
 use epitome_core::models::ThinkingBinding;
-use epitome_core::pressure::Pressure;
+use epitome_core::pressure::{Marks, Pressure};
 use epitome_core::prune::ThinkingRule;
 use epitome_core::{Entry, Message, Tokens};
 use epitome_ledger::model::{NoteKind, TurnId};
@@ -62,6 +62,13 @@ struct Moment {
     tokens: Tokens,
     pressure: Pressure,
     cached: Tokens,
+}
+
+impl Picture {
+    /// The thresholds in our tokens.
+    pub(crate) fn marks(&self) -> Marks {
+        self.pressure.marks.scaled(1.0 / self.ratio)
+    }
 }
 
 impl Session {

@@ -89,6 +89,7 @@ impl Session {
         };
         let request = Request {
             window: Some(picture.window),
+            marks: Some(picture.marks()),
             outside: picture.outside,
             previous: Some(current),
             pins: &picture.pins,

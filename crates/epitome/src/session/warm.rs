@@ -5,7 +5,7 @@ use std::sync::Arc;
 use epitome_core::calibrate::Gauge;
 use epitome_core::compact::{Compaction, Piece, SystemPlace, view};
 use epitome_core::pressure::Pressure;
-use epitome_core::{BlockKind, BlockOutline, Outline, Role, Time, Tokens};
+use epitome_core::{BlockKind, BlockOutline, Entry, Outline, Role, Time, Tokens};
 use epitome_ledger::model::{Receipt, RecordedView, Resumed, TurnId};
 use epitome_wire::Dialect;
 
@@ -201,8 +201,13 @@ impl Warm {
 
     /// How full the window is.
     pub(crate) fn pressure(&self, outside: Tokens, inner: &Inner) -> Pressure {
-        let thresholds = inner.settings.compact.thresholds();
-        Pressure::of(self.estimated(outside, inner), inner.model.window, &thresholds)
+        let compact = &inner.settings.compact;
+        // Only what follows the conversation has to look at it.
+        let followed = if compact.adaptive { self.shown.as_slice() } else { &[] };
+        let entry = |shown: &Shown| Entry { outline: Arc::clone(&shown.outline), time: shown.time };
+        let path: Vec<Entry> = followed.iter().map(entry).collect();
+        let ratio = inner.billing.ratio(&inner.model.id);
+        Pressure::at(self.estimated(outside, inner), compact.marks(inner.model.window, &path, ratio))
     }
 
     /// Bytes that it holds.

@@ -21,6 +21,7 @@ mod schedule;
 mod seeds;
 mod sessions;
 mod support;
+mod thresholds;
 mod throttle;
 mod told;
 mod worker;
