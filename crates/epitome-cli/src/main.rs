@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> anyhow::Result<()> {
-    let settings = settings::layered(cli.config.as_deref(), &cli.settings, cli.command.preset())?;
+    let settings = settings::layered(cli)?;
     match &cli.command {
         Command::Inspect(arguments) => inspect::run(arguments, &settings),
         Command::Compact(arguments) => compact::run(arguments, &settings),

@@ -1,11 +1,10 @@
 //! Settings of the command: the layers of the library, with hints for the person at the terminal.
 
 use std::env;
-use std::path::Path;
 
 use epitome::{LayerError, Layers};
-use epitome_core::compact::Preset;
 
+use crate::args::Cli;
 use crate::fail::{failure, misuse};
 
 /// The settings in force and the models they know.
@@ -14,13 +13,9 @@ pub(crate) type Settings = epitome::Configured;
 const HINT: &str = "epitome config shows what is in force, docs/settings.md lists every setting";
 
 /// Reads all layers; a preset that is asked for goes before one that a file or the environment names.
-pub(crate) fn layered(
-    config: Option<&Path>,
-    flags: &[String],
-    preset: Option<Preset>,
-) -> anyhow::Result<Settings> {
+pub(crate) fn layered(cli: &Cli) -> anyhow::Result<Settings> {
     let mut layers = Layers::default();
-    match config {
+    match &cli.config {
         Some(path) => layers.file(path),
         None => layers.file_here(),
     }
@@ -29,14 +24,19 @@ pub(crate) fn layered(
         error => failure(error, HINT),
     })?;
     layers.environment(env::vars_os()).map_err(|error| misuse(error, HINT))?;
-    if let Some(preset) = preset {
+    if let Some(preset) = cli.command.preset() {
         layers.set("preset", preset.as_str()).map_err(|error| misuse(error, HINT))?;
     }
-    for flag in flags {
+    for flag in &cli.settings {
         let Some((name, value)) = flag.split_once('=') else {
             return Err(misuse(format!("--set {flag} has no value"), "write --set name=value"));
         };
         layers.set(name, value).map_err(|error| misuse(format!("--set {error}"), HINT))?;
+    }
+    if let Some(summarizer) = &cli.summarizer {
+        layers
+            .set("summarizer", summarizer)
+            .map_err(|error| misuse(format!("--summarizer {error}"), HINT))?;
     }
     layers.finish().map_err(|error| misuse(error, HINT))
 }

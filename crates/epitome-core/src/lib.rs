@@ -29,6 +29,7 @@ pub mod prune;
 pub mod secrets;
 pub mod settings;
 pub mod statements;
+pub mod summaries;
 pub mod tokens;
 pub mod topics;
 pub mod trim;

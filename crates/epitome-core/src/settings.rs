@@ -4,7 +4,6 @@
 //! which source wins is the caller's affair.
 
 mod close;
-mod later;
 mod word;
 
 use serde::Serialize;
@@ -12,6 +11,7 @@ use serde::Serialize;
 use self::close::closest;
 pub(crate) use self::close::distance;
 use self::word::Word;
+use crate::summaries::SummarySettings;
 use crate::topics::TopicSettings;
 use crate::{compact, prune};
 
@@ -27,6 +27,9 @@ pub struct Settings {
     /// Those of topics and tiers.
     #[serde(flatten)]
     pub topics: TopicSettings,
+    /// Those of summaries by a model.
+    #[serde(flatten)]
+    pub summary: SummarySettings,
     /// The `none` strategy leaves out the oldest messages beyond this many.
     pub max_conversation_messages: usize,
 }
@@ -37,6 +40,7 @@ impl Default for Settings {
             prune: prune::Settings::default(),
             compact: compact::Settings::default(),
             topics: TopicSettings::default(),
+            summary: SummarySettings::default(),
             max_conversation_messages: 50,
         }
     }
@@ -54,7 +58,8 @@ impl Settings {
         }
         self.prune.validate()?;
         self.compact.validate()?;
-        self.topics.validate()
+        self.topics.validate()?;
+        self.summary.validate()
     }
 }
 
@@ -69,14 +74,6 @@ pub enum SettingsError {
         key: String,
         /// The name that was probably meant.
         suggestion: Option<&'static str>,
-    },
-    /// A seed has this setting, and nothing here could follow it yet.
-    #[error("{key:?} is not a setting yet: {why}")]
-    NotYet {
-        /// The name that was given.
-        key: String,
-        /// What it waits for.
-        why: &'static str,
     },
     /// The value is not of the setting's kind.
     #[error("{name} cannot be {value:?}, it takes {expected}")]
@@ -260,16 +257,42 @@ pub const SETTINGS: &[Setting] = settings! {
         "A topic that exceeds this part of the current topic's part is sealed.";
     subject_detection of topics, [],
         "Whether changes of subject are looked for that nobody announced, by the words that exchanges share.";
+    summarizer of summary, ["summary_model", "NOUS_SUMMARY_MODEL", "background_model", "model"],
+        "Who writes summaries: offline, or models in the order in which they are asked, separated by commas: anthropic:MODEL, openai:MODEL or responses:MODEL, each with @URL behind it for a server of your own.";
+    summary_delta of summary, [],
+        "Whether a model names the changes to a checkpoint and code makes them, or writes it anew each time.";
+    summary_behind_prefix of summary, [],
+        "Whether a model is asked for a summary behind the conversation as it was sent, so that the provider's cache serves it; for a summarizer that is the agent's own model.";
+    summary_wait_seconds of summary, [],
+        "For how many seconds a turn waits for a model's summary before an offline one serves; the model's takes its place later.";
+    summary_max_seconds of summary, [],
+        "For how many seconds a model may be asked for one compaction.";
+    summary_max_calls of summary, [],
+        "How many questions a model may be asked for one compaction.";
+    summary_max_tokens of summary, [],
+        "How many tokens these may take, in and out.";
+    summary_max_cost of summary, [],
+        "What they may cost, in US dollars; it is minded where the price of the model is known.";
+    summary_input_chars of summary, ["MaxSummarizationInputChars"],
+        "How many characters of a conversation a model is told in one call; what is too much goes from the middle, or is told in stretches.";
+    tool_input_preview_chars of summary, ["ToolInputPreviewChars"],
+        "How many characters of a tool's input a model is told.";
+    tool_result_preview_chars of summary, ["ToolResultPreviewChars"],
+        "Tool results that are longer than this are told as head and tail.";
+    tool_result_head_chars of summary, ["ToolResultHeadChars"],
+        "How many characters of the start of such a result a model is told.";
+    tool_result_tail_chars of summary, ["ToolResultTailChars"],
+        "How many characters of its end.";
+    learn_by_model of summary, [],
+        "Whether the model also finds out which facts, decisions and preferences are worth knowing.";
     max_conversation_messages, ["MaxConversationMessages", "MAX_HISTORY_MESSAGES"],
         "The none strategy leaves out the oldest messages beyond this many.";
 };
 
 /// Finds a setting by its name, its name in the environment, as a flag, or a seed's name for it.
 pub fn find(key: &str) -> Result<&'static Setting, SettingsError> {
-    SETTINGS.iter().find(|setting| setting.answers_to(key)).ok_or_else(|| match later::waits_for(key) {
-        Some(why) => SettingsError::NotYet { key: key.to_owned(), why },
-        None => SettingsError::Unknown { key: key.to_owned(), suggestion: closest(key) },
-    })
+    let found = SETTINGS.iter().find(|setting| setting.answers_to(key));
+    found.ok_or_else(|| SettingsError::Unknown { key: key.to_owned(), suggestion: closest(key) })
 }
 
 /// Sets what `key` names to what `value` says.

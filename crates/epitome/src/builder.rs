@@ -8,8 +8,10 @@ use epitome_core::Tokens;
 use epitome_core::compact::{Strategy, Summarizer};
 use epitome_core::models::{ModelTable, Warning};
 use epitome_core::settings::Settings;
+use epitome_core::summaries::Writers;
 use epitome_ledger::model::TenantId;
 use epitome_ledger::{Clock, Ledger, Options};
+use epitome_llm::{Clock as Waits, MachineClock};
 use epitome_wire::Dialect;
 
 use crate::engine::{Engine, Inner, Parts};
@@ -17,6 +19,7 @@ use crate::error::Result;
 use crate::hooks::Hook;
 use crate::knowledge::{Extractor, Offline};
 use crate::layers::Configured;
+use crate::scribe::{Keys, Scribe};
 use crate::summarizer::Summarizers;
 
 /// An engine in the making. What is not said has a default: a SQLite file `epitome.db` here, the settings of the
@@ -32,8 +35,11 @@ pub struct Builder {
     models: ModelTable,
     model: String,
     window: Option<Tokens>,
+    upstream: Option<String>,
     strategy: Option<Arc<dyn Strategy + Send + Sync>>,
     summarizers: Summarizers,
+    keys: Keys,
+    waits: Arc<dyn Waits>,
     hooks: Vec<(String, Arc<dyn Hook>)>,
     patience: Duration,
     extractor: Option<Arc<dyn Extractor>>,
@@ -60,8 +66,11 @@ impl Default for Builder {
             models: ModelTable::default(),
             model: String::new(),
             window: None,
+            upstream: None,
             strategy: None,
             summarizers: Summarizers::default(),
+            keys: Keys::default(),
+            waits: Arc::new(MachineClock::default()),
             hooks: Vec::new(),
             patience: Duration::from_secs(5),
             extractor: Some(Arc::new(Offline)),
@@ -127,6 +136,12 @@ impl Builder {
         self
     }
 
+    /// Who serves the model, where servers differ in how much of its window they offer: what is learnt of that is kept by this name.
+    pub fn upstream(mut self, name: impl Into<String>) -> Self {
+        self.upstream = Some(name.into());
+        self
+    }
+
     /// The settings.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
@@ -135,7 +150,7 @@ impl Builder {
 
     /// The settings and the models of all layers.
     pub fn configured(self, configured: Configured) -> Self {
-        self.settings(configured.values).models(configured.models)
+        self.settings(configured.values).models(configured.models).keys(configured.keys)
     }
 
     /// A strategy of your own, in place of the one that the settings name.
@@ -147,6 +162,25 @@ impl Builder {
     /// A summariser of your own. Every compaction gets a clone of it, so that sessions do not wait for each other.
     pub fn summarizer(mut self, summarizer: impl Summarizer + Clone + Send + Sync + 'static) -> Self {
         self.summarizers = Summarizers::of(summarizer);
+        self
+    }
+
+    /// A model that writes summaries, and others to be asked in its place, in their order: `anthropic:MODEL`, `openai:MODEL`,
+    /// `responses:MODEL`, each with `@URL` behind it for a server of your own.
+    pub fn summaries_by<'m>(mut self, models: impl IntoIterator<Item = &'m str>) -> Self {
+        self.settings.summary.summarizer = Writers(models.into_iter().map(str::to_owned).collect());
+        self
+    }
+
+    /// Keys for these models, where the environment holds none.
+    pub fn keys(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// Where waits for models are taken from.
+    pub fn waits(mut self, waits: Arc<dyn Waits>) -> Self {
+        self.waits = waits;
         self
     }
 
@@ -201,6 +235,10 @@ impl Builder {
     /// Opens the ledger and makes the engine.
     pub async fn build(self) -> Result<Engine> {
         self.settings.validate()?;
+        let scribe = match self.summarizers.are_own() {
+            true => None,
+            false => Scribe::timed(&self.settings, &self.models, &self.keys, Arc::clone(&self.waits))?,
+        };
         let ledger = match self.store {
             Store::Open(ledger) => ledger,
             Store::Address(address) => {
@@ -219,13 +257,17 @@ impl Builder {
         inner.models = self.models;
         inner.strategy = self.strategy;
         inner.summarizers = self.summarizers;
+        inner.scribe = scribe;
+        inner.waits = self.waits;
         inner.hooks.add(self.hooks, self.patience);
         inner.extractor = self.extractor;
         inner.clock = self.clock;
         inner.lease = self.lease;
         inner.summary_timeout = self.summary_timeout;
         inner.warmth.limit(self.view_cache);
+        inner.upstream = self.upstream;
         inner.billing.load(&inner).await;
+        inner.window.load(&inner).await;
         Ok(Engine::new(inner))
     }
 }

@@ -11,6 +11,7 @@ use epitome_core::tokens::Counter;
 use epitome_core::{Time, Tokens};
 use epitome_ledger::model::{NewSession, SessionFilter, SessionId, TenantId};
 use epitome_ledger::{Clock, Ledger, LedgerError, Page, Paging};
+use epitome_llm::{Clock as Waits, MachineClock};
 use epitome_wire::Dialect;
 
 use crate::billing::Billing;
@@ -19,8 +20,10 @@ use crate::errands::Errands;
 use crate::error::Result;
 use crate::hooks::Hooks;
 use crate::knowledge::{Extractor, Offline};
+use crate::scribe::Scribe;
 use crate::session::{Session, Slot, Warmth};
 use crate::summarizer::Summarizers;
+use crate::windows::Learnt;
 
 /// Opens sessions. Cheap to clone; all clones are one engine.
 #[derive(Clone)]
@@ -40,8 +43,16 @@ pub(crate) struct Inner {
     pub(crate) model_is_known: bool,
     pub(crate) counter: Counter,
     pub(crate) billing: Billing,
+    /// What was learnt of the model's window.
+    pub(crate) window: Learnt,
+    /// Who serves the model, where several do.
+    pub(crate) upstream: Option<String>,
     pub(crate) strategy: Option<Arc<dyn Strategy + Send + Sync>>,
     pub(crate) summarizers: Summarizers,
+    /// The models that write summaries, where there are any.
+    pub(crate) scribe: Option<Scribe>,
+    /// Where waits for them are taken from.
+    pub(crate) waits: Arc<dyn Waits>,
     pub(crate) hooks: Hooks,
     /// Who finds out what is worth knowing; nobody where nothing is to be learnt.
     pub(crate) extractor: Option<Arc<dyn Extractor>>,
@@ -209,8 +220,12 @@ impl Inner {
             counter: model.counter(),
             models: ModelTable::default(),
             billing: Billing::default(),
+            window: Learnt::default(),
+            upstream: None,
             strategy: None,
             summarizers: Summarizers::default(),
+            scribe: None,
+            waits: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
             extractor: Some(Arc::new(Offline)),
             clock: Clock::system(),
@@ -233,6 +248,11 @@ impl Inner {
     /// The present moment.
     pub(crate) fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    /// The model's window, as far as it is known.
+    pub(crate) fn window(&self) -> Tokens {
+        self.window.limit().map_or(self.model.window, |shown| shown.min(self.model.window))
     }
 
     /// The model's tokens for so many of ours.

@@ -7,6 +7,8 @@ use epitome_wire::WireError;
 use epitome_wire::files::FileError;
 use thiserror::Error;
 
+use crate::scribe::ScribeError;
+
 /// What the functions of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -23,6 +25,9 @@ pub enum Error {
     /// A recorded message cannot be read.
     #[error("a recorded message cannot be read: {0} (epitome doctor says what else is damaged)")]
     Unreadable(#[from] FileError),
+    /// The model that is to write summaries cannot be had.
+    #[error(transparent)]
+    Scribe(#[from] ScribeError),
     /// The settings make no sense.
     #[error(transparent)]
     Settings(#[from] SettingsError),

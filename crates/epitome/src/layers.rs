@@ -12,6 +12,7 @@ use epitome_core::models::{ModelPatch, ModelTable};
 use epitome_core::settings::{self, SETTINGS, Settings, SettingsError};
 
 pub use self::origin::{LayerError, Origin};
+use crate::scribe::Keys;
 
 /// The file that is read where nobody names one.
 pub const FILE: &str = "epitome.toml";
@@ -57,6 +58,7 @@ const SECTIONS: [&str; 5] = ["conversation", "history", "compression", "tiers", 
 pub struct Layers {
     values: Settings,
     models: ModelTable,
+    keys: Keys,
     origins: BTreeMap<&'static str, Origin>,
     preset: Option<(Preset, Origin)>,
     // What was said so far: it stands above a preset, also above one that is named later.
@@ -87,16 +89,33 @@ impl Layers {
     }
 
     fn toml(&mut self, text: &str, path: &Path) -> Result<(), LayerError> {
-        let malformed = |error: toml::de::Error| LayerError::Malformed {
-            path: path.to_owned(),
-            what: error.to_string().trim().to_owned(),
+        // The line itself is not shown: it may be that of a key.
+        let malformed = |error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.get(..span.start));
+            let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+            let what = format!("{}{}", line.unwrap_or_default(), error.message().trim());
+            LayerError::Malformed { path: path.to_owned(), what }
         };
         let mut table: toml::Table = text.parse().map_err(malformed)?;
+        if let Some(keys) = table.remove("keys") {
+            self.take_keys(&keys).map_err(|what| LayerError::Malformed { path: path.to_owned(), what })?;
+        }
         if let Some(models) = table.remove("models") {
             let models: BTreeMap<String, ModelPatch> = models.try_into().map_err(malformed)?;
             self.models.extend(models);
         }
         self.table(table, path)
+    }
+
+    fn take_keys(&mut self, keys: &toml::Value) -> Result<(), String> {
+        let hint = "write anthropic = \"…\" or openai = \"…\" under [keys]";
+        for (provider, key) in keys.as_table().ok_or(hint)? {
+            let key = key.as_str().ok_or_else(|| format!("the key of {provider} is no text; {hint}"))?;
+            if !self.keys.set(provider, key) {
+                return Err(format!("no provider {provider} is known; {hint}"));
+            }
+        }
+        Ok(())
     }
 
     fn table(&mut self, table: toml::Table, path: &Path) -> Result<(), LayerError> {
@@ -191,8 +210,8 @@ impl Layers {
     /// Judges all settings together.
     pub fn finish(self) -> Result<Configured, LayerError> {
         self.values.validate().map_err(LayerError::Together)?;
-        let Self { values, models, origins, preset, said: _ } = self;
-        Ok(Configured { values, models, origins, preset })
+        let Self { values, models, keys, origins, preset, said: _ } = self;
+        Ok(Configured { values, models, keys, origins, preset })
     }
 }
 
@@ -215,6 +234,8 @@ pub struct Configured {
     pub values: Settings,
     /// The model table, extended by the files' `[models.NAME]` tables.
     pub models: ModelTable,
+    /// Keys of providers, from the files' `[keys]` tables.
+    pub keys: Keys,
     origins: BTreeMap<&'static str, Origin>,
     preset: Option<(Preset, Origin)>,
 }

@@ -74,16 +74,19 @@ mod events;
 mod hooks;
 mod knowledge;
 mod layers;
+mod scribe;
 mod session;
 mod summarizer;
+mod windows;
 
 pub use builder::Builder;
-pub use compaction::{Compact, Outcome};
+pub use compaction::{Compact, Outcome, Saves};
 pub use engine::{Engine, Opening};
 pub use error::{Error, Result};
 pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
 pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
 pub use layers::{Configured, FILE, LayerError, Layers, Origin};
+pub use scribe::{Keys, Scribe, ScribeError, summaries_json};
 pub use session::{Beginning, Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};
 
 pub use epitome_core as core;
@@ -93,5 +96,6 @@ pub use epitome_core::{Block, Message, Role, Time, Tokens, Usage};
 pub use epitome_ledger as ledger;
 pub use epitome_ledger::model::{Order, SessionFilter, SessionId, TenantId, TurnId};
 pub use epitome_ledger::{Ledger, Page, Paging};
+pub use epitome_llm as llm;
 pub use epitome_wire as wire;
 pub use epitome_wire::Dialect;

@@ -28,6 +28,9 @@ window = 65536
 max_output = 8192
 price = { input = 0.5, output = 1.5 }   # US dollars for a million tokens
 ratio = 1.15                 # its tokens for one of o200k, to start from
+
+[keys]                       # where ANTHROPIC_API_KEY and OPENAI_API_KEY are not set
+anthropic = \"…\"
 ```
 
 ## Budgets

@@ -67,7 +67,6 @@ fn mistakes_are_explained() {
         ("[models.x]\nwindw = 3\n", "windw"),
         ("[compaction]\nstrategy = \"auto\"\n", "settings stand at the top of the file"),
         ("preset = \"nexos\"\n", "micro-agent, nexus"),
-        ("summary_model = \"claude-haiku-4-5\"\n", "not a setting yet"),
     ];
     for (content, expected) in cases {
         let ran = run(content);

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-wire", &["epitome-core"]),
     ("epitome-ledger", &["epitome-core"]),
     ("epitome-llm", &["epitome-core", "epitome-wire"]),
-    ("epitome", &["epitome-core", "epitome-ledger", "epitome-wire"]),
+    ("epitome", &["epitome-core", "epitome-ledger", "epitome-llm", "epitome-wire"]),
     ("epitome-cli", &["epitome", "epitome-core", "epitome-ledger", "epitome-wire"]),
 ];
 

@@ -9,6 +9,8 @@ use crate::units::Chars;
 /// How a conversation is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranscriptOptions {
+    /// Tool results that are longer are told as head and tail.
+    pub tool_result: Chars,
     /// How much of the start of a long tool result is told.
     pub tool_result_head: Chars,
     /// How much of its end.
@@ -24,6 +26,7 @@ pub struct TranscriptOptions {
 impl Default for TranscriptOptions {
     fn default() -> Self {
         Self {
+            tool_result: Chars(700),
             tool_result_head: Chars(500),
             tool_result_tail: Chars(200),
             tool_input: Chars(200),
@@ -83,7 +86,7 @@ fn told_result(result: &ToolResult, options: &TranscriptOptions) -> String {
     let failed = if result.is_error { " failed" } else { "" };
     let images = result.content.iter().filter(|block| matches!(block, Block::Image(_))).count();
     let images = if images > 0 { format!(" ({images} images)") } else { String::new() };
-    if length <= shown {
+    if length <= options.tool_result || length <= shown {
         return format!("[tool result{failed}{images}: {text}]");
     }
     let (head, tail) = (first(&text, options.tool_result_head), last(&text, options.tool_result_tail));

@@ -88,12 +88,10 @@ impl<'a> Request<'a> {
         // Where the fixed part alone reaches the low watermark, half of what is left must do.
         let target = marks.target(fixed).max(Tokens((marks.hard - fixed).0 / 2));
         match (self.occasion, self.budget) {
-            (Occasion::Refused(attempt), asked) => {
-                let harder =
-                    marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)));
-                asked.map_or(harder, |asked| asked.min(harder))
-            }
             (_, Some(asked)) => asked,
+            (Occasion::Refused(attempt), None) => {
+                marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)))
+            }
             // Tiers fill what there is, by their shares.
             (_, None) if self.named() == Some(StrategyName::Tiered) => marks.hard - fixed,
             (_, None) => target,

@@ -3,9 +3,11 @@
 use std::str::FromStr;
 
 use crate::compact::{Due, Fallback, KeepBy, Placement, StrategyName, SummaryLength};
+use crate::cost::Money;
 use crate::loss::OnInvention;
 use crate::pressure::Bound;
 use crate::prune::PruneMode;
+use crate::summaries::Writers;
 use crate::topics::{Fraction, SubjectDetection};
 use crate::units::{Chars, Tokens};
 
@@ -141,6 +143,39 @@ impl Word for Vec<String> {
 
     fn write(&self) -> String {
         self.join(",")
+    }
+}
+
+impl Word for Writers {
+    const EXPECTED: &'static str = "offline, or models separated by commas";
+
+    fn read(word: &str) -> Option<Self> {
+        match word.to_ascii_lowercase().as_str() {
+            "offline" | "off" | "none" | "null" | "" => Some(Self::default()),
+            _ => Vec::read(word).map(Self),
+        }
+    }
+
+    fn write(&self) -> String {
+        if self.is_offline() { "offline".to_owned() } else { self.0.write() }
+    }
+}
+
+impl Word for Option<Money> {
+    const EXPECTED: &'static str = "an amount of US dollars such as 0.05, or off";
+
+    fn read(word: &str) -> Option<Self> {
+        if matches!(word.to_ascii_lowercase().as_str(), "off" | "none" | "0") {
+            return Some(None);
+        }
+        let dollars: f64 = word.trim_start_matches('$').parse().ok()?;
+        // More than that, nobody means.
+        let is_amount = dollars > 0.0 && dollars <= 1e6;
+        is_amount.then(|| Some(Money::micros((dollars * 1e6).round() as i64)))
+    }
+
+    fn write(&self) -> String {
+        self.map_or_else(|| "off".to_owned(), |amount| (amount.as_micros() / 1e6).to_string())
     }
 }
 

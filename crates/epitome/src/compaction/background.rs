@@ -1,23 +1,31 @@
 //! Preparing a summary in the background, from the soft threshold on, so that nobody waits for it at the hard one.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use epitome_core::{Tokens, events};
-use tokio::sync::watch;
+use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{Compact, Prepared, Preparing};
+use super::{Breaker, Compact, Prepared, Preparing};
 use crate::session::{Session, Warm};
+
+/// A compaction that is prepared.
+#[derive(Default)]
+pub(crate) struct Preparation {
+    stage: Stage,
+    /// The turn, by its number, of the compaction that stands in until this one is ready.
+    stand_in: Option<u64>,
+}
 
 /// How far it is.
 #[derive(Default)]
-pub(crate) enum Preparation {
+enum Stage {
     /// Nobody has begun.
     #[default]
     Idle,
-    /// Somebody is at it, and lets go of the other end once there is nothing more to do.
-    Running(JoinHandle<()>, watch::Receiver<()>),
+    /// Somebody is at it.
+    Running(JoinHandle<()>),
     /// It is ready.
     Ready(Box<Prepared>),
     /// It came to nothing when the context had so many tokens.
@@ -30,47 +38,75 @@ const GROWTH: f64 = 0.05;
 impl Preparation {
     /// Lets go of what is ready: it holds the messages that it was made from.
     pub(crate) fn forget(&mut self) {
-        if let Preparation::Ready(_) = self {
-            *self = Preparation::Idle;
+        if let Stage::Ready(_) = self.stage {
+            *self = Self::default();
         }
     }
 
     /// Ends it. What is returned has ended once nothing of it goes on.
     pub(crate) fn cancel(&mut self) -> Option<JoinHandle<()>> {
-        let Preparation::Running(task, _) = std::mem::take(self) else { return None };
+        let Stage::Running(task) = std::mem::take(self).stage else { return None };
         task.abort();
         Some(task)
+    }
+
+    /// Whether another one is of use at this size.
+    fn is_wanted(&self, tokens: Tokens) -> bool {
+        match &self.stage {
+            // A task that has ended without a word panicked.
+            Stage::Running(task) => task.is_finished(),
+            Stage::Ready(_) => false,
+            Stage::Vain(before) => tokens.0 as f64 >= before.0 as f64 * (1.0 + GROWTH),
+            Stage::Idle => true,
+        }
+    }
+
+    /// Takes note of the compaction that stands in for it, if it is still under way.
+    pub(super) fn stand_in(&mut self, turn: Option<u64>) {
+        match &mut self.stage {
+            Stage::Running(_) => self.stand_in = turn,
+            Stage::Ready(prepared) => prepared.stand_in = turn,
+            Stage::Idle | Stage::Vain(_) => {}
+        }
+    }
+
+    /// Whether it is ready and something stands in for it.
+    fn is_better(&self) -> bool {
+        matches!(&self.stage, Stage::Ready(prepared) if prepared.stand_in.is_some())
+    }
+
+    fn end(&mut self, prepared: Option<Box<Prepared>>, tokens: Tokens) {
+        let stand_in = self.stand_in.take();
+        self.stage = match prepared {
+            Some(prepared) => Stage::Ready(Box::new(Prepared { stand_in, ..*prepared })),
+            None => Stage::Vain(tokens),
+        };
     }
 }
 
 impl Session {
     /// Begins to prepare a compaction, unless somebody does or did already.
     pub(crate) fn prepare_soon(&self, tokens: Tokens) {
-        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*preparation {
-            // A task that has ended without a word panicked.
-            Preparation::Running(task, _) if task.is_finished() => {}
-            Preparation::Running(..) | Preparation::Ready(_) => return,
-            Preparation::Vain(before) if (tokens.0 as f64) < before.0 as f64 * (1.0 + GROWTH) => return,
-            Preparation::Idle | Preparation::Vain(_) => {}
+        // Whoever compacts now makes this one pointless.
+        let turnstile = Arc::clone(&self.slot.turnstile).try_lock_owned();
+        let Ok(turnstile) = turnstile else { return };
+        if self.preparation().is_wanted(tokens) {
+            self.prepare_behind(turnstile, tokens, Compact::ahead());
         }
+    }
+
+    /// Prepares a compaction in the background. Who waits for it finds it ready: the turnstile opens last.
+    pub(super) fn prepare_behind(&self, turnstile: OwnedMutexGuard<Breaker>, tokens: Tokens, ask: Compact) {
         let session = self.clone();
-        let (end, running) = watch::channel(());
         let work = async move {
-            let _end = end;
-            // Whoever compacts now makes this one pointless. Who waits for it finds it ready: the turnstile opens last.
-            let turnstile = session.slot.turnstile.try_lock();
-            let done = match &turnstile {
-                Ok(_) => session.prepare_now().await,
-                Err(_) => None,
-            };
-            let mut preparation = session.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
-            *preparation = match done {
-                Some(prepared) => Preparation::Ready(prepared),
-                None => Preparation::Vain(tokens),
-            };
+            let prepared = session.prepare_now(&ask).await;
+            session.preparation().end(prepared, tokens);
+            drop(turnstile);
         };
-        *preparation = Preparation::Running(tokio::spawn(work.instrument(self.span())), running);
+        // It has to be known as running before it can be over.
+        let mut preparation = self.preparation();
+        preparation.stand_in = None;
+        preparation.stage = Stage::Running(tokio::spawn(work.instrument(self.span())));
     }
 
     /// Waits until nothing is prepared in the background any longer: what could be prepared is ready then. Says whether there
@@ -79,21 +115,21 @@ impl Session {
     /// Nobody needs to wait for that. It is for those who replay conversations faster than a model answers, and want to see
     /// what a session would have had time for.
     pub async fn prepared(&self) -> bool {
-        let mut running = {
-            let preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
-            match &*preparation {
-                Preparation::Running(_, running) => running.clone(),
-                Preparation::Idle | Preparation::Ready(_) | Preparation::Vain(_) => return false,
-            }
-        };
-        // Nothing is ever sent: it ends when the other end is gone.
-        while running.changed().await.is_ok() {}
-        true
+        let is_running = matches!(self.preparation().stage, Stage::Running(_));
+        if is_running {
+            // The turnstile opens last.
+            drop(self.slot.turnstile.lock().await);
+        }
+        is_running
     }
 
-    async fn prepare_now(&self) -> Option<Box<Prepared>> {
+    pub(super) fn preparation(&self) -> MutexGuard<'_, Preparation> {
+        self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn prepare_now(&self, ask: &Compact) -> Option<Box<Prepared>> {
         let lease = self.lease_if_free().await.ok().flatten()?;
-        let prepared = self.prepare(&Compact::ahead()).await;
+        let prepared = self.prepare(ask).await;
         lease.give_back().await;
         match prepared {
             Ok(Preparing::Ready(prepared)) => Some(prepared),
@@ -105,25 +141,35 @@ impl Session {
         }
     }
 
+    /// Whether a compaction is ready that is better than the one that stands in for it.
+    pub(super) fn has_better(&self) -> bool {
+        self.preparation().is_better()
+    }
+
+    /// Whether a compaction is ready that still fits.
+    pub(super) fn has_ready(&self, warm: &Warm) -> bool {
+        matches!(&self.preparation().stage, Stage::Ready(prepared) if prepared.fits(warm))
+    }
+
     /// Throws a compaction away that is ready and no longer fits, so that another can be prepared.
     pub(crate) fn drop_stale(&self, warm: &Warm) {
-        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(&*preparation, Preparation::Ready(prepared) if !prepared.fits(warm)) {
-            *preparation = Preparation::Idle;
+        let mut preparation = self.preparation();
+        if matches!(&preparation.stage, Stage::Ready(prepared) if !prepared.fits(warm)) {
+            *preparation = Preparation::default();
         }
     }
 
     /// Takes a compaction that is ready and still fits. One that does not is thrown away.
     pub(crate) fn take_ready(&self, warm: &Warm) -> Option<Box<Prepared>> {
-        let mut preparation = self.slot.preparation.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::take(&mut *preparation) {
-            Preparation::Ready(prepared) if prepared.fits(warm) => Some(prepared),
-            Preparation::Ready(_) => {
+        let mut preparation = self.preparation();
+        match std::mem::take(&mut preparation.stage) {
+            Stage::Ready(prepared) if prepared.fits(warm) => Some(prepared),
+            Stage::Ready(_) => {
                 thrown_away();
                 None
             }
             other => {
-                *preparation = other;
+                preparation.stage = other;
                 None
             }
         }

@@ -8,10 +8,13 @@ use epitome_core::loss::Loss;
 use epitome_core::{BlockKind, Tokens};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewCompaction, TurnId};
-use serde_json::json;
+use epitome_llm::summary;
+use serde_json::{Value, json};
 
+use super::outcome::Saves;
 use super::picture::Picture;
 use crate::error::{Error, Result};
+use crate::scribe::summaries_json;
 use crate::session::{Session, Shown, Warm};
 
 /// How often a commit is tried again on top of what others appended meanwhile.
@@ -24,8 +27,14 @@ pub(crate) struct Prepared {
     pub(crate) compaction: Compaction,
     pub(crate) report: Report,
     pub(crate) loss: Option<Loss>,
+    /// What it saves with each call from now on.
+    pub(crate) saves: Option<Saves>,
     pub(crate) trigger: String,
     pub(crate) notes: Vec<String>,
+    /// The turn, by its number, of the compaction that stands in until this one is recorded.
+    pub(crate) stand_in: Option<u64>,
+    /// What became of the summaries that a model was asked for.
+    pub(crate) summaries: Vec<summary::Written>,
 }
 
 /// What became of it.
@@ -37,11 +46,12 @@ pub(crate) enum Committed {
 }
 
 impl Prepared {
-    /// Whether the session went on from what it was prepared for, and nothing else happened.
+    /// Whether the session went on from what it was prepared for, and nothing else happened but for what stood in for it.
     pub(crate) fn fits(&self, warm: &Warm) -> bool {
         let base = warm.compaction.as_ref().map(|(number, _)| *number);
         let covered = self.compaction.covered() as u64;
-        base == self.picture.base && warm.length >= covered && !self.orphans(warm, covered)
+        let is_base = base == self.picture.base || self.stand_in.is_some() && base == self.stand_in;
+        is_base && warm.length >= covered && !self.orphans(warm, covered)
     }
 
     /// Whether nothing is gained by it.
@@ -91,10 +101,28 @@ impl Prepared {
             trigger: self.trigger.clone(),
             tokens_before: fixed + tokens_before + arrived,
             tokens_after: fixed + tokens_after + arrived,
-            report: Some(json!({"report": self.report, "loss": self.loss, "notes": self.notes}).to_string()),
-            model: None,
+            report: Some(self.account().to_string()),
+            model: self.writer(),
             time: None,
         }
+    }
+
+    // The model that wrote a summary of it, the last one where several did.
+    fn writer(&self) -> Option<String> {
+        let by_model = self.summaries.iter().rev().filter(|written| written.rung != summary::Rung::Offline);
+        by_model.filter_map(|written| written.model.clone()).next()
+    }
+
+    // Everything that is said of it later on.
+    fn account(&self) -> Value {
+        let mut account = json!({"report": self.report, "loss": self.loss, "notes": self.notes});
+        if !self.summaries.is_empty() {
+            account["summaries"] = summaries_json(&self.summaries);
+        }
+        if let Some(saves) = &self.saves {
+            account["saves"] = json!(saves);
+        }
+        account
     }
 
     // What is shown from now on, where all of it is at hand.

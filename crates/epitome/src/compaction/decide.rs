@@ -1,6 +1,7 @@
 //! Deciding and writing: what the core does with a picture, off the threads that serve everybody.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use epitome_core::compact::{self, Compaction, Preview, Report, Request, Segment, Summarizer, Telling, view};
 use epitome_core::digest::Digest;
@@ -9,11 +10,14 @@ use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
 use epitome_core::{Message, Tokens, events};
+use epitome_ledger::model::SessionId;
+use epitome_llm::summary;
 
 use super::ask::Compact;
 use super::picture::Picture;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::scribe::Asked;
 use crate::session::{Session, place};
 use crate::summarizer::Instructed;
 
@@ -21,14 +25,17 @@ use crate::summarizer::Instructed;
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) engine: Engine,
+    session: SessionId,
     /// What the log says of the session.
     span: tracing::Span,
     pub(crate) picture: Arc<Picture>,
     pub(crate) ask: Compact,
     /// Messages to be kept beside those that are pinned.
     pub(crate) pins: Vec<usize>,
-    /// Whether the summariser and the strategy of the user's own are left aside.
+    /// Whether models, and the summariser and the strategy of the user's own are left aside.
     plain: bool,
+    /// How the model is asked, where one is.
+    model: Option<Asked>,
 }
 
 /// What was written.
@@ -38,17 +45,21 @@ pub(crate) struct Written {
     pub(crate) loss: Option<Loss>,
     /// What went wrong on the way.
     pub(crate) notes: Vec<String>,
+    /// What became of the summaries that a model was asked for.
+    pub(crate) summaries: Vec<summary::Written>,
 }
 
 impl Case {
     pub(crate) fn new(session: &Session, picture: Picture, ask: &Compact) -> Self {
         Self {
             engine: session.engine.clone(),
+            session: session.id(),
             span: session.span(),
             picture: Arc::new(picture),
             ask: ask.clone(),
             pins: Vec::new(),
-            plain: false,
+            plain: ask.offline,
+            model: None,
         }
     }
 
@@ -78,21 +89,41 @@ impl Case {
         if !self.has_own() {
             return self.written().await;
         }
-        let patience = self.engine.0.summary_timeout;
-        let why = match tokio::time::timeout(patience, self.written()).await {
-            Ok(Err(Error::Interrupted(why))) => why,
-            Ok(written) => return written,
-            Err(_) => format!("no summary came within {} s", patience.as_secs_f64()),
+        let asking = Self { model: Asked::of(&self.engine, self.session).await, ..self.clone() };
+        // Whoever does not wait any longer has nothing asked any longer.
+        let _ends = asking.model.as_ref().map(Asked::ends);
+        let patience = self.patience();
+        let why = tokio::select! {
+            biased;
+            written = asking.written() => match written {
+                Err(Error::Interrupted(why)) => why,
+                written => return written,
+            },
+            () = self.engine.0.waits.sleep(patience) => {
+                format!("no summary came within {} s", patience.as_secs_f64())
+            }
         };
         let mut written = self.without_own().written().await?;
+        written.summaries = asking.model.map(|model| model.heard()).unwrap_or_default();
         written.notes.push(self.told(&why));
         Ok(written)
+    }
+
+    // How long summaries may take.
+    fn patience(&self) -> Duration {
+        let inner = &self.engine.0;
+        match &inner.scribe {
+            Some(scribe) if !self.ask.patient => scribe.patience,
+            // The model's time is over before.
+            Some(scribe) => scribe.longest.saturating_add(scribe.patience),
+            None => inner.summary_timeout,
+        }
     }
 
     // Whether anything in it is of the user's own.
     fn has_own(&self) -> bool {
         let inner = &self.engine.0;
-        !self.plain && (inner.strategy.is_some() || inner.summarizers.are_own())
+        !self.plain && (inner.strategy.is_some() || inner.summarizers.are_own() || inner.scribe.is_some())
     }
 
     fn without_own(&self) -> Self {
@@ -119,7 +150,8 @@ impl Case {
                     compaction.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }))
                 };
                 let loss = compaction.as_ref().filter(hides).map(check);
-                Written { compaction, report, loss, notes: Vec::new() }
+                let summaries = case.model.as_ref().map(|model| model.heard()).unwrap_or_default();
+                Written { compaction, report, loss, notes: Vec::new(), summaries }
             })
         })
         .await
@@ -155,14 +187,15 @@ impl Case {
         };
         let counted = Counted(&inner.counter);
         let count = |text: &str| counted.text(text);
-        let mut summarizer: Box<dyn Summarizer> = match inner.summarizers.another().filter(|_| !self.plain) {
-            Some(own) => own,
-            None => Box::new(
-                Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets),
-            ),
+        let mut digest =
+            Digest::new(&picture.path, &picture.messages, &count).masking(settings.compact.mask_secrets);
+        let mut model = self.model.as_ref().map(|model| model.summarizer.clone());
+        let mut own: Box<dyn Summarizer> = match (inner.summarizers.another(), &mut model) {
+            (Some(own), _) if !self.plain => own,
+            (None, Some(model)) if !self.plain => Box::new(model.beside(&mut digest)),
+            _ => Box::new(digest),
         };
-        let mut summarizer =
-            Instructed { inner: &mut *summarizer, instructions: self.ask.instructions.clone() };
+        let mut summarizer = Instructed { inner: &mut *own, instructions: self.ask.instructions.clone() };
         work(picture, &request, &mut summarizer, &counted)
     }
 

@@ -98,10 +98,11 @@ impl Session {
             async move {
                 loop {
                     tokio::time::sleep(lasts / 3).await;
-                    if let Err(error) =
-                        engine.0.ledger.renew_lease(engine.0.tenant, current.clone(), lasts).await
-                    {
-                        tracing::warn!(%error, "a lease could not be renewed");
+                    match engine.0.ledger.renew_lease(engine.0.tenant, current.clone(), lasts).await {
+                        // Somebody took it over; whoever writes with it finds out.
+                        Err(LedgerError::Fenced { .. }) => return,
+                        Err(error) => tracing::warn!(%error, "a lease could not be renewed"),
+                        Ok(_) => {}
                     }
                 }
             }

@@ -14,16 +14,19 @@ mod commit;
 mod decide;
 mod lease;
 mod outcome;
+mod overflow;
 mod picture;
 mod relief;
 mod told;
 
 use std::sync::Arc;
 
-use epitome_core::compact::{Planned, Preview};
-use epitome_core::events;
+use epitome_core::compact::{Planned, Preview, Report};
+use epitome_core::cost::Tariff;
 use epitome_core::pressure::{Level, Occasion, Pressure, Trigger};
+use epitome_core::{Tokens, events};
 use epitome_ledger::model::TurnId;
+use epitome_llm::summary::Rung;
 use tracing::Instrument;
 
 pub use ask::Compact;
@@ -31,13 +34,14 @@ pub(crate) use background::Preparation;
 pub(crate) use breaker::Breaker;
 pub(crate) use commit::{Committed, Prepared};
 pub(crate) use decide::Case;
-pub use outcome::Outcome;
 pub(crate) use outcome::dropped;
+pub use outcome::{Outcome, Saves};
 pub(crate) use picture::Depth;
 
 use self::decide::Written;
 use crate::error::{Error, Result};
 use crate::hooks::{self, Answers, Compacting};
+use crate::scribe::Drawer;
 use crate::session::Session;
 
 /// How often a compaction begins again because the session is no longer what it was.
@@ -150,12 +154,17 @@ impl Session {
             let Pressure { tokens, marks, .. } = case.picture.pressure;
             events::compacting(tokens, marks.hard, messages);
         }
-        let Written { compaction, report, loss, notes: more } = case.write().await?;
+        let Written { compaction, report, loss, notes: more, summaries } = case.write().await?;
         notes.extend(more);
         let Some(compaction) = compaction else {
-            return Ok(Preparing::Nothing(Box::new(Outcome { notes, ..Outcome::nothing(report) })));
+            return Ok(Preparing::Nothing(Box::new(Outcome {
+                notes,
+                summaries,
+                ..Outcome::nothing(report)
+            })));
         };
         let trigger = report.trigger.map_or("step", Trigger::as_str);
+        let saves = self.saves(&report);
         Ok(Preparing::Ready(Box::new(Prepared {
             id: TurnId::generate(),
             picture: case.picture,
@@ -164,7 +173,19 @@ impl Session {
             loss,
             trigger: trigger.to_owned(),
             notes,
+            stand_in: None,
+            summaries,
+            saves,
         })))
+    }
+
+    // What each call costs less, once it is recorded.
+    fn saves(&self, report: &Report) -> Option<Saves> {
+        let inner = self.inner();
+        let freed = inner.billed(report.tokens_before - report.tokens_after);
+        let is_priced = inner.model_is_known && inner.model.price.input > 0.0;
+        let money = is_priced.then(|| Tariff::of(&inner.model).rates(freed).read.times(freed));
+        (freed > Tokens::ZERO).then_some(Saves { tokens: freed, money })
     }
 
     async fn ask_hooks(&self, case: &Case, preview: &Preview) -> Answers {
@@ -186,8 +207,12 @@ impl Session {
     pub(crate) async fn announce(&self, prepared: Prepared) -> Outcome {
         prepared.tell();
         let (inner, failed) = (self.inner(), self.close_episode(&prepared).await);
-        let Prepared { id, picture, compaction, report, loss, mut notes, .. } = prepared;
+        let Prepared { id, picture, compaction, report, loss, mut notes, summaries, saves, .. } = prepared;
         notes.extend(failed);
+        // What a model failed at is tried again with what it finished.
+        if summaries.iter().any(|written| written.rung != Rung::Offline) {
+            Drawer::empty(inner, self.id()).await;
+        }
         if !inner.hooks.is_empty() {
             let event = hooks::Compacted {
                 agent: inner.agent.clone(),
@@ -199,7 +224,7 @@ impl Session {
             };
             notes.extend(inner.hooks.compacted(Arc::new(event)).await);
         }
-        Outcome { turn: Some(id), report, loss, vetoes: Vec::new(), notes }
+        Outcome { turn: Some(id), report, loss, vetoes: Vec::new(), notes, summaries, saves }
     }
 }
 

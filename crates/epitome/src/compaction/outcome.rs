@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 
+use epitome_core::Tokens;
 use epitome_core::compact::{Compaction, Report, Segment};
+use epitome_core::cost::Money;
 use epitome_core::loss::Loss;
 use epitome_ledger::model::TurnId;
+use epitome_llm::summary::Written;
 use serde::Serialize;
+
+use crate::scribe::summaries_json;
 
 /// What a request for a compaction came to.
 #[derive(Clone, Debug, Serialize)]
@@ -21,12 +26,35 @@ pub struct Outcome {
     pub vetoes: Vec<String>,
     /// What else there is to say.
     pub notes: Vec<String>,
+    /// What became of the summaries that a model was asked for, the last one with what all of them cost.
+    #[serde(serialize_with = "told")]
+    pub summaries: Vec<Written>,
+    /// What it saves with each call from now on.
+    pub saves: Option<Saves>,
+}
+
+/// What a compaction saves with each call.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Saves {
+    /// Tokens of the model that are no longer sent.
+    pub tokens: Tokens,
+    /// What they cost where the provider's cache serves them, in micro-dollars; none where no price is known.
+    #[serde(rename = "micro_dollars")]
+    pub money: Option<Money>,
 }
 
 impl Outcome {
     /// Nothing was done.
     pub(crate) fn nothing(report: Report) -> Self {
-        Self { turn: None, report, loss: None, vetoes: Vec::new(), notes: Vec::new() }
+        Self {
+            turn: None,
+            report,
+            loss: None,
+            vetoes: Vec::new(),
+            notes: Vec::new(),
+            summaries: Vec::new(),
+            saves: None,
+        }
     }
 
     /// Whether anything was recorded.
@@ -37,6 +65,10 @@ impl Outcome {
 
 fn written<S: serde::Serializer>(turn: &Option<TurnId>, serializer: S) -> Result<S::Ok, S::Error> {
     turn.map(|turn| turn.to_string()).serialize(serializer)
+}
+
+fn told<S: serde::Serializer>(written: &[Written], serializer: S) -> Result<S::Ok, S::Error> {
+    summaries_json(written).serialize(serializer)
 }
 
 /// The messages that a compaction does not show, though the one before did.

@@ -107,7 +107,7 @@ impl Session {
             pins,
             seals,
             outside: outside.max(billed - moment.tokens),
-            window: Tokens((inner.model.window.0 as f64 / ratio) as u64),
+            window: Tokens((inner.window().0 as f64 / ratio) as u64),
             pressure: moment.pressure,
             ratio,
             stakes: priced.then(|| Stakes {

@@ -1,5 +1,6 @@
 //! Relief: what is done about a full context before it is handed out.
 
+mod patience;
 mod rehearsal;
 
 use epitome_core::compact::{Fallback, StrategyName};
@@ -9,7 +10,7 @@ use epitome_core::{Tokens, events};
 use tracing::Instrument;
 
 use super::background::thrown_away;
-use super::{Case, Committed, Compact, Depth};
+use super::{Breaker, Case, Committed, Compact, Depth, Prepared};
 use crate::error::Result;
 use crate::session::{Context, Session, Warm};
 
@@ -51,6 +52,7 @@ impl Session {
     }
 
     async fn handed_out(&self, most: Option<Tokens>) -> Result<Context> {
+        self.improve().await?;
         let situation = self.look(|warm| self.situation(warm, most)).await?;
         match situation.need {
             Need::Nothing => {}
@@ -68,7 +70,7 @@ impl Session {
         self.look(|warm| self.context_of(warm, most)).await
     }
 
-    fn context_of(&self, warm: &mut Warm, most: Option<Tokens>) -> Context {
+    pub(super) fn context_of(&self, warm: &mut Warm, most: Option<Tokens>) -> Context {
         let (inner, outside) = (self.inner(), self.slot.outside());
         let pressure = warm.pressure(outside, inner);
         let shortfall = match most {
@@ -170,14 +172,14 @@ impl Session {
     // Makes it smaller before anything is handed out.
     async fn relieve(&self, most: Option<Tokens>) -> Result<()> {
         let (inner, outside) = (self.inner(), self.slot.outside());
-        let mut breaker = self.slot.turnstile.lock().await;
+        let Some(mut breaker) = self.turnstile(most).await? else { return self.stand_in(most).await };
         for _ in 0..ROUNDS {
             // Somebody else may have seen to it while this one waited.
             let before = self.look(|warm| self.situation(warm, most)).await?;
             if before.need != Need::Now {
                 return Ok(());
             }
-            if !before.overfull && !breaker.allows(before.tokens, inner.model.window, inner.now()) {
+            if !self.allows(&breaker, &before) {
                 if breaker.is_news() {
                     let tokens = before.tokens;
                     tracing::warn!(
@@ -189,6 +191,8 @@ impl Session {
                 return Ok(());
             }
             if most.is_none() && self.use_ready().await? {
+                let after = self.look(|warm| self.situation(warm, most)).await?;
+                breaker.tried(before.tokens, after.tokens, inner.now());
                 continue;
             }
             let budget = most.map(|most| most - outside);
@@ -204,9 +208,21 @@ impl Session {
         Ok(())
     }
 
+    // What does not fit the window at all is never throttled.
+    fn allows(&self, breaker: &Breaker, situation: &Situation) -> bool {
+        let inner = self.inner();
+        situation.overfull || breaker.allows(situation.tokens, inner.window(), inner.now())
+    }
+
     // Records what was prepared in the background, if it still fits what it was made of.
     async fn use_ready(&self) -> Result<bool> {
-        let Some(mut prepared) = self.look(|warm| self.take_ready(warm)).await? else { return Ok(false) };
+        match self.look(|warm| self.take_ready(warm)).await? {
+            Some(prepared) => self.record_ready(prepared).await,
+            None => Ok(false),
+        }
+    }
+
+    async fn record_ready(&self, mut prepared: Box<Prepared>) -> Result<bool> {
         let failed = self.learn(&prepared).await;
         prepared.notes.extend(failed);
         match self.leased(|fence| Box::pin(self.commit(&prepared, fence))).await? {

@@ -1,7 +1,7 @@
 //! Recording what was said: durable when it returns, whatever else goes on in the session.
 
 use epitome_core::calibrate::{Gauge, Verdict};
-use epitome_core::{Outline, Role, Time, Usage, events};
+use epitome_core::{Outline, Role, Time, Tokens, Usage, events};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
 use tracing::Instrument;
@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 
 /// How often an append is tried again on top of what others appended meanwhile.
 const TRIES: usize = 64;
+/// No server has a smaller window: less was billed for something else than what is sent.
+const SMALLEST_WINDOW: Tokens = Tokens(1_000);
 
 /// What is to be recorded.
 enum Record<'d> {
@@ -133,6 +135,11 @@ impl Session {
             Record::Input(drafts) => drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline)),
             Record::Reply(drafts, reply) => {
                 let usage = reply.usage.unwrap_or_default();
+                self.slot.answered();
+                if usage.total_input() >= SMALLEST_WINDOW {
+                    let expected = warm.estimated(self.slot.outside(), inner);
+                    inner.window.answered(&self.engine, expected, &usage);
+                }
                 // Providers answer with names that say more, such as a date.
                 let answered = reply.model.as_deref().map(|model| inner.models.get(model).model.id);
                 let model = answered.as_deref().unwrap_or(&inner.model.id);
@@ -150,11 +157,6 @@ impl Session {
         let billing = &self.inner().billing;
         match billing.observe(gauge, model, usage, reply) {
             Verdict::Learned if billing.is_due(model) => billing.save_soon(&self.engine),
-            Verdict::Truncated => tracing::warn!(
-                target: events::TOKENS,
-                billed = usage.total_input().0,
-                "the provider counted far fewer tokens than were sent: it cut the input"
-            ),
             _ => {}
         }
     }

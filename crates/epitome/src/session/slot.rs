@@ -4,7 +4,7 @@
 //! wait for a summary. Nobody who holds the state asks for the turnstile.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use epitome_core::Tokens;
@@ -19,11 +19,15 @@ pub(crate) struct Slot {
     /// What is at hand; taken out while it changes, so that whoever is interrupted leaves nothing half-changed.
     pub(crate) state: tokio::sync::Mutex<Option<Box<Warm>>>,
     /// Held by whoever compacts.
-    pub(crate) turnstile: tokio::sync::Mutex<Breaker>,
+    pub(crate) turnstile: Arc<tokio::sync::Mutex<Breaker>>,
+    /// Held by whoever compacts although somebody else holds the turnstile and waits for a model.
+    pub(crate) side_door: tokio::sync::Mutex<()>,
     /// A compaction that is prepared in the background.
     pub(crate) preparation: Mutex<Preparation>,
     /// Tokens of what is sent beside the messages.
     outside: AtomicU64,
+    /// How often what was sent was refused as too long since a call was last answered.
+    refusals: AtomicU32,
     /// Whether it was told that the window fills up, since there was room the last time.
     warned: AtomicBool,
     /// When it was last used, as the warmth of the engine counts.
@@ -35,9 +39,11 @@ impl Slot {
         Self {
             id,
             state: tokio::sync::Mutex::default(),
-            turnstile: tokio::sync::Mutex::default(),
+            turnstile: Arc::default(),
+            side_door: tokio::sync::Mutex::default(),
             preparation: Mutex::default(),
             outside: AtomicU64::new(0),
+            refusals: AtomicU32::new(0),
             warned: AtomicBool::new(false),
             stamp: AtomicU64::new(0),
         }
@@ -45,6 +51,16 @@ impl Slot {
 
     pub(crate) fn outside(&self) -> Tokens {
         Tokens(self.outside.load(Ordering::Relaxed))
+    }
+
+    /// What was sent was refused as too long, for the so-manieth time since a call was answered.
+    pub(crate) fn refused(&self) -> u32 {
+        self.refusals.fetch_add(1, Ordering::Relaxed).saturating_add(1)
+    }
+
+    /// A call was answered.
+    pub(crate) fn answered(&self) {
+        self.refusals.store(0, Ordering::Relaxed);
     }
 
     /// Takes note of whether the window fills up, and says whether it just began to.

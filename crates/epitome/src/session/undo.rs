@@ -110,6 +110,9 @@ impl Session {
             loss: None,
             trigger: UNDO.to_owned(),
             notes,
+            stand_in: None,
+            summaries: Vec::new(),
+            saves: None,
             picture: std::sync::Arc::new(picture),
         })
     }

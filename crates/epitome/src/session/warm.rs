@@ -207,7 +207,7 @@ impl Warm {
         let entry = |shown: &Shown| Entry { outline: Arc::clone(&shown.outline), time: shown.time };
         let path: Vec<Entry> = followed.iter().map(entry).collect();
         let ratio = inner.billing.ratio(&inner.model.id);
-        Pressure::at(self.estimated(outside, inner), compact.marks(inner.model.window, &path, ratio))
+        Pressure::at(self.estimated(outside, inner), compact.marks(inner.window(), &path, ratio))
     }
 
     /// Bytes that it holds.

@@ -14,9 +14,11 @@ mod knowledge;
 mod log;
 mod micro_agent;
 mod mishaps;
+mod models;
 mod nexus;
 mod nous_draft;
 mod nous_v4;
+mod overflow;
 mod schedule;
 mod seeds;
 mod sessions;
@@ -36,6 +38,10 @@ mod claude;
 mod tools;
 #[path = "../../examples/agent/turn.rs"]
 mod turn;
+
+/// A server that speaks the APIs of models, as the tests of that crate have it.
+#[path = "../../../epitome-llm/tests/all/upstream/mod.rs"]
+mod upstream;
 
 /// PostgreSQL servers, as the ledger's own tests have them.
 #[path = "../../../epitome-ledger/tests/all/server.rs"]

@@ -1,0 +1,183 @@
+//! Summaries by a model: which one the settings name, how it is asked, and what became of it.
+
+mod asked;
+mod kept;
+mod keys;
+mod report;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome_core::Tokens;
+use epitome_core::cost::Tariff;
+use epitome_core::models::{Model, ModelTable, Provider, Warning};
+use epitome_core::settings::Settings;
+use epitome_llm::summary::{Caps, Mode, ModelSummarizer, Telling};
+use epitome_llm::{
+    Chance, Client, ClientError, Clock, Endpoint, EndpointError, Limits, MachineClock, Models,
+};
+use thiserror::Error;
+use tokio::runtime::Handle;
+
+pub(crate) use self::asked::Asked;
+pub(crate) use self::kept::Drawer;
+pub use self::keys::Keys;
+pub use self::report::summaries_json;
+
+/// A summariser cannot be had as the settings name it.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ScribeError {
+    /// A name is none of a model.
+    #[error("summarizer {name:?}: {error}; {}", error.hint())]
+    Name {
+        /// What was named.
+        name: String,
+        /// What is wrong with it.
+        error: EndpointError,
+    },
+    /// No client can be made for it.
+    #[error("summarizer: {error}{}", hint(error))]
+    Client {
+        /// Why not.
+        #[from]
+        error: ClientError,
+    },
+    /// Nothing runs that could wait for an answer.
+    #[error("summarizer: models are asked from within a Tokio runtime, and none runs here")]
+    NoRuntime,
+}
+
+fn hint(error: &ClientError) -> String {
+    match error {
+        ClientError::NoKey { variable, .. } => {
+            format!("; set {variable}, or write the key under [keys] in epitome.toml")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Models that write summaries, as the settings name them. Clones ask the same ones.
+#[derive(Clone)]
+pub struct Scribe {
+    summarizer: ModelSummarizer,
+    endpoints: Vec<String>,
+    /// How long somebody who needs a summary waits for it.
+    pub(crate) patience: Duration,
+    /// How long it may take where nobody waits.
+    pub(crate) longest: Duration,
+}
+
+impl fmt::Debug for Scribe {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Scribe").field("endpoints", &self.endpoints).finish_non_exhaustive()
+    }
+}
+
+impl Scribe {
+    /// The models that the settings name, with keys from the environment or from these; none where summaries are picked offline.
+    pub fn of(settings: &Settings, table: &ModelTable, keys: &Keys) -> Result<Option<Self>, ScribeError> {
+        Self::timed(settings, table, keys, Arc::new(MachineClock::default()))
+    }
+
+    /// The same with this clock for every wait.
+    pub fn timed(
+        settings: &Settings,
+        table: &ModelTable,
+        keys: &Keys,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Option<Self>, ScribeError> {
+        let summary = &settings.summary;
+        if summary.summarizer.is_offline() {
+            return Ok(None);
+        }
+        let runtime = Handle::try_current().map_err(|_| ScribeError::NoRuntime)?;
+        let names = summary.summarizer.0.iter();
+        let endpoints: Vec<Endpoint> = names.map(|name| endpoint(name, table)).collect::<Result<_, _>>()?;
+        let clients = endpoints.iter().map(|endpoint| {
+            Client::new(endpoint.clone(), keys.of(endpoint), Limits::default()).map_err(ScribeError::from)
+        });
+        let clients: Vec<Client> = clients.collect::<Result<_, _>>()?;
+        let models = Models::new(clients).timed(Arc::clone(&clock), Chance::default());
+        let seconds = Duration::from_secs;
+        let caps = Caps {
+            calls: summary.summary_max_calls,
+            tokens: summary.summary_max_tokens,
+            money: summary.summary_max_cost,
+            time: seconds(summary.summary_max_seconds),
+        };
+        let mode = if summary.summary_delta { Mode::Delta } else { Mode::Rewrite };
+        let telling = Telling { options: summary.transcript(), masks: settings.compact.mask_secrets };
+        let mut summarizer = ModelSummarizer::new(Arc::new(models), runtime)
+            .window(window(&endpoints, table))
+            .telling(telling)
+            .mode(mode)
+            .caps(caps)
+            .timed(clock);
+        if let Some(tariff) = endpoints.first().and_then(|first| tariff(first, table)) {
+            summarizer = summarizer.priced(tariff);
+        }
+        Ok(Some(Self {
+            summarizer,
+            endpoints: endpoints.iter().map(ToString::to_string).collect(),
+            patience: seconds(summary.summary_wait_seconds),
+            longest: seconds(summary.summary_max_seconds),
+        }))
+    }
+
+    /// One that writes the summaries of one compaction.
+    pub fn summarizer(&self) -> ModelSummarizer {
+        self.summarizer.clone()
+    }
+
+    /// The models, in the order in which they are asked.
+    pub fn endpoints(&self) -> &[String] {
+        &self.endpoints
+    }
+}
+
+// The seeds name a model and nothing else; who serves it is known for those of the table.
+fn endpoint(name: &str, table: &ModelTable) -> Result<Endpoint, ScribeError> {
+    let wrong = |error| ScribeError::Name { name: epitome_core::secrets::masked(name).into_owned(), error };
+    let provider = |model: &Model| match model.provider {
+        Provider::Anthropic => Some("anthropic"),
+        Provider::OpenAi => Some("openai"),
+        _ => None,
+    };
+    let api = table.find(name).filter(|_| !name.contains(':')).and_then(provider);
+    let whole = api.map_or_else(|| name.to_owned(), |api| format!("{api}:{name}"));
+    whole.parse().map_err(wrong)
+}
+
+// What the smallest of them holds, so that each can take over from the others.
+fn window(endpoints: &[Endpoint], table: &ModelTable) -> Tokens {
+    let windows = endpoints.iter().map(|endpoint| table.get(endpoint.model()).model.window);
+    windows.min().unwrap_or(epitome_core::compact::DEFAULT_WINDOW)
+}
+
+// A server of one's own has no price.
+fn tariff(endpoint: &Endpoint, table: &ModelTable) -> Option<Tariff> {
+    let found = table.get(endpoint.model());
+    let is_known = !matches!(found.warning, Some(Warning::Unknown { .. }));
+    (is_known && !endpoint.is_loopback() && found.model.price.input > 0.0).then(|| Tariff::of(&found.model))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_of_the_table_needs_no_api_before_its_name() {
+        let table = ModelTable::default();
+        let named = |name| endpoint(name, &table).map(|endpoint| endpoint.to_string());
+        assert_eq!(named("claude-haiku-4-5").unwrap(), "anthropic:claude-haiku-4-5");
+        assert_eq!(named("gpt-4o-mini").unwrap(), "openai:gpt-4o-mini");
+        assert_eq!(
+            named("openai:gpt-4o-mini@http://127.0.0.1:1").unwrap(),
+            "openai:gpt-4o-mini@http://127.0.0.1:1"
+        );
+        let error = named("my-model").unwrap_err().to_string();
+        assert!(error.contains("my-model") && error.contains("write anthropic:MODEL"), "{error}");
+    }
+}

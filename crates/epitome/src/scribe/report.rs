@@ -1,0 +1,38 @@
+//! What became of the summaries of a compaction: who wrote them, what they cost, what was wrong with them.
+
+use epitome_llm::summary::{Spent, Written};
+use serde_json::{Value, json};
+
+/// What became of the summaries of a compaction, and what they cost together.
+pub fn summaries_json(written: &[Written]) -> Value {
+    let Some(last) = written.last() else { return Value::Null };
+    let Spent { calls, unanswered, usage, money, .. } = last.spent;
+    let each = |written: &Written| {
+        json!({
+            "by": written.rung.as_str(),
+            "model": written.model,
+            "retries": written.retries,
+            "stretches": written.chunks,
+            "reused": written.reused,
+            "left_out": written.left_out,
+            "invented": written.invented,
+            "struck": written.struck,
+            "added": written.added,
+            "score": written.score,
+            "offline_score": written.offline_score,
+            "troubles": written.troubles,
+        })
+    };
+    json!({
+        "written": written.iter().map(each).collect::<Vec<_>>(),
+        "spent": {
+            "calls": calls,
+            "unanswered": unanswered,
+            "input": usage.input.0,
+            "cache_read": usage.cache_read.0,
+            "cache_write": usage.cache_write.0,
+            "output": usage.output.0,
+            "micro_dollars": money.map(|money| money.as_micros()),
+        },
+    })
+}

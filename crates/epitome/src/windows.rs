@@ -1,0 +1,114 @@
+//! How large the window of the model really is, by what its server says, takes, refuses and cuts; kept in the ledger.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use epitome_core::{Tokens, Usage, events};
+use epitome_llm::{Failure, Window};
+use serde_json::{Value, json};
+
+use crate::engine::{Engine, Inner};
+
+/// The scope of the memos that hold it, each under the name of its model and of who serves it.
+const SCOPE: &str = "window";
+
+/// What was learnt of the window of the engine's model.
+#[derive(Default)]
+pub(crate) struct Learnt(Mutex<Window>);
+
+impl Learnt {
+    /// The window, where it turned out to be another than was thought.
+    pub(crate) fn limit(&self) -> Option<Tokens> {
+        self.known().limit()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Window> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call that was taken for so many tokens was answered, and this was billed for it.
+    pub(crate) fn answered(&self, engine: &Engine, expected: Tokens, billed: &Usage) {
+        let is_cut = self.change(engine, |window| window.answered(expected, billed));
+        if is_cut {
+            tracing::warn!(
+                target: events::TOKENS,
+                expected = expected.0,
+                billed = billed.total_input().0,
+                "the provider counted far fewer tokens than were sent: it cut the input"
+            );
+        }
+    }
+
+    /// A call that was taken for so many tokens was refused like this.
+    pub(crate) fn refused(&self, engine: &Engine, expected: Tokens, failure: &Failure) {
+        self.change(engine, |window| window.failed(expected, failure));
+    }
+
+    // What matters is kept: that more passed than before does not.
+    fn change<T>(&self, engine: &Engine, lesson: impl FnOnce(&mut Window) -> T) -> T {
+        let mut window = self.known();
+        let before = window.limit();
+        let learnt = lesson(&mut window);
+        if window.limit() != before {
+            let (engine, value) = (engine.clone(), written(&window));
+            engine.clone().0.errands.run(async move { save(&engine.0, value).await });
+        }
+        learnt
+    }
+
+    /// Reads what others learnt before.
+    pub(crate) async fn load(&self, inner: &Inner) {
+        let Some(name) = name(inner) else { return };
+        match inner.ledger.memo(inner.tenant, SCOPE, name).await {
+            Ok(memo) => {
+                if let Some(window) = memo.as_ref().and_then(|memo| read(&memo.value)) {
+                    *self.known() = window;
+                }
+            }
+            Err(error) => tracing::warn!(%error, "what was learnt of the model's window cannot be read"),
+        }
+    }
+}
+
+async fn save(inner: &Inner, value: String) {
+    let Some(name) = name(inner) else { return };
+    if let Err(error) = inner.ledger.put_memo(inner.tenant, SCOPE, name, value).await {
+        tracing::warn!(%error, "what was learnt of the model's window is not kept");
+    }
+}
+
+// A model without a name is a guess, and nothing is kept of guesses.
+fn name(inner: &Inner) -> Option<String> {
+    let model = inner.model.id.as_ref();
+    let name = || inner.upstream.as_ref().map_or_else(|| model.to_owned(), |at| format!("{model}@{at}"));
+    (!model.is_empty()).then(name)
+}
+
+fn written(window: &Window) -> String {
+    let tokens = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0);
+    json!({"told": tokens(window.told), "passed": window.passed.0, "refused": tokens(window.refused)})
+        .to_string()
+}
+
+fn read(text: &str) -> Option<Window> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let tokens = |name: &str| value.get(name).and_then(Value::as_u64).map(Tokens);
+    let mut window = Window::default();
+    window.told = tokens("told");
+    window.passed = tokens("passed").unwrap_or_default();
+    window.refused = tokens("refused");
+    Some(window)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_learnt_is_read_as_it_was_written() {
+        let mut window = Window::default();
+        window.told = Some(Tokens(8_192));
+        window.passed = Tokens(7_000);
+        assert_eq!(read(&written(&window)), Some(window));
+        assert_eq!(read("gibberish"), None);
+    }
+}
