@@ -156,7 +156,9 @@ impl Page {
     fn new(text: &str, goal: Option<Item>) -> Self {
         const LEAST_HEADINGS: usize = 2;
         let parsed = Checkpoint::parse(text);
-        if parsed.known_headings < LEAST_HEADINGS {
+        // Lines such as "Goal: …" are headings to whoever reads leniently; written anew, what follows would be under them.
+        let has_heading = text.lines().any(|line| line.starts_with('#'));
+        if parsed.known_headings < LEAST_HEADINGS || !has_heading {
             return Page::Plain(text.to_owned());
         }
         let mut checkpoint = Box::new(parsed.checkpoint);

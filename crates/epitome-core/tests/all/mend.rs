@@ -134,3 +134,12 @@ fn a_report_reads_well() {
     );
     assert_eq!(loss.summary(), "1 kept, 0 in another form, 1 only pointed at, 5 missing, 1 invented");
 }
+
+// Its lines may look like headings to a lenient reader.
+#[test]
+fn a_summary_that_is_no_checkpoint_stays_as_it_is() {
+    let plain = "Goal: Speed up the importer in src/import.rs.\nUser: Keep memory below 512MB.\nFailed: ParseError\nNames: src/import.rs";
+    let text = mended(plain, OnInvention::Strike, 10_000).text;
+    assert!(text.starts_with(plain), "{text}");
+    assert!(text.contains(ADDED) && text.contains("- Never write to the production database."), "{text}");
+}
