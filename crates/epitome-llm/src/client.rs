@@ -1,5 +1,6 @@
 //! One call to one endpoint. Whoever drops the future ends the call, and its connection with it.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -66,14 +67,14 @@ pub enum ClientError {
     System(String, String),
 }
 
-/// Asks one model.
-#[derive(Debug)]
+/// Asks one model. Clones share connections, and what was learnt of the server.
+#[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Endpoint,
     key: Option<Secret>,
     limits: Limits,
     http: reqwest::Client,
-    learnt: Learnt,
+    learnt: Arc<Learnt>,
 }
 
 impl Client {
@@ -95,7 +96,7 @@ impl Client {
         let http = builder
             .build()
             .map_err(|error| ClientError::System(endpoint.to_string(), error.without_url().to_string()))?;
-        let learnt = Learnt::new(endpoint.is_provider());
+        let learnt = Arc::new(Learnt::new(endpoint.is_provider()));
         Ok(Self { endpoint, key, limits, http, learnt })
     }
 

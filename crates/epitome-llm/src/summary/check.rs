@@ -106,7 +106,21 @@ pub(super) fn with_orders(text: String, earlier: &Checkpoint, is_answered: bool)
     (checkpoint.render(), count)
 }
 
-/// The same for a summary that is no checkpoint, as far as there is room.
+/// Gives up a goal that is in nobody's words, such as one in another language, for that of an earlier checkpoint; where
+/// there is none, what the user said first takes its place when the summary is mended.
+pub(super) fn with_goal(text: String, earlier: Option<&Checkpoint>, sources: &Sources<'_>) -> String {
+    // A name or two is in every language.
+    const SAID: f32 = 0.5;
+    let mut checkpoint = Checkpoint::parse(&text).checkpoint;
+    let said = checkpoint.goal.as_ref().map(|goal| loss::coverage(&[goal.text()], sources));
+    if said.is_none_or(|said| said.iter().all(|said| *said > SAID)) {
+        return text;
+    }
+    checkpoint.goal = earlier.and_then(|earlier| earlier.goal.clone());
+    checkpoint.render()
+}
+
+/// Takes orders back in where a summary is no checkpoint, as far as there is room.
 pub(super) fn with_lines(text: String, earlier: &[String], fits: &dyn Fn(&str) -> bool) -> (String, usize) {
     let (mut text, mut count) = (text, 0);
     for order in earlier.iter().flat_map(|earlier| lost_orders(&text, earlier)).collect::<Vec<_>>() {

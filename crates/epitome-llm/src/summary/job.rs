@@ -37,7 +37,9 @@ impl Room {
 pub(super) struct Job<'a> {
     pub(super) request: &'a SummaryRequest<'a>,
     pub(super) beside: Vec<&'a str>,
-    /// What else the model may know: the earlier summaries, and what it sees of later messages.
+    /// All messages that it is to stand for, where they are at hand.
+    originals: Option<&'a [Message]>,
+    /// What else the model may know: the earlier summaries, and what it sees of other messages.
     known: Vec<&'a str>,
     /// The checkpoints that it replaces, as one, where they are checkpoints.
     pub(super) earlier: Option<Checkpoint>,
@@ -60,12 +62,19 @@ impl<'a> Job<'a> {
         let most = Tokens((messages + before).0.saturating_sub(1).max(1));
         let room = Room { tokens: request.max_tokens.min(most), chars: request.max_chars };
         let (known, sizes) = (beside.clone(), told.map(size).collect());
-        Self { request, earlier: earlier(request), beside, known, room, sizes }
+        Self { request, earlier: earlier(request), beside, originals: None, known, room, sizes }
+    }
+
+    /// The same where messages of the path are at hand; those that are not may be empty.
+    pub(super) fn on(mut self, path: &'a [Message]) -> Self {
+        let all = path.get(self.request.range.clone()).filter(|all| !all.is_empty());
+        self.originals = all.filter(|all| all.iter().all(|message| !message.blocks.is_empty()));
+        self
     }
 
     /// The same for a model that sees these messages, too.
-    pub(super) fn knowing(mut self, later: &'a [Message]) -> Self {
-        self.known.extend(texts(later));
+    pub(super) fn knowing(mut self, others: &'a [Message]) -> Self {
+        self.known.extend(texts(others));
         self
     }
 
@@ -75,6 +84,14 @@ impl<'a> Job<'a> {
             first: self.request.first,
             beside: &self.known,
             shown: &[],
+        }
+    }
+
+    /// What the summary stands for in the end: not only what is new, where the rest is at hand.
+    pub(super) fn all(&self) -> Sources<'_> {
+        match self.originals {
+            Some(messages) => Sources { messages, first: self.request.range.start, ..self.sources() },
+            None => self.sources(),
         }
     }
 

@@ -168,7 +168,8 @@ impl Staged<'_> {
         let request = self.job.request;
         let messages = request.messages.get(chunk.range.clone()).unwrap_or_default();
         let first = request.first + chunk.range.start;
-        let sources = Sources { first, ..Sources::new(messages) };
+        // Something stands before it, so that what its first message wants is not taken for the goal.
+        let sources = Sources { first, beside: &[""], ..Sources::new(messages) };
         let room = Room { tokens: each, chars: None };
         let fits = |text: &str| room.holds(text);
         match Form::of(request.level).read(answer) {
@@ -216,9 +217,22 @@ fn by_code(level: Level, texts: &[&str]) -> String {
     match level {
         Level::Checkpoint => {
             let parsed = texts.iter().map(|text| Checkpoint::parse(text).checkpoint);
-            parsed.reduce(merge).unwrap_or_default().render()
+            // What a later stretch by itself calls the goal may be a step on the way.
+            let joined = |earlier: Checkpoint, later: Checkpoint| {
+                let goal = earlier.goal.clone();
+                let both = merge(earlier, later);
+                Checkpoint { goal: goal.or_else(|| both.goal.clone()), ..both }
+            };
+            parsed.reduce(joined).unwrap_or_default().render()
         }
-        Level::Narrative | Level::Rolling | Level::Topic | Level::Bulk => texts.join("\n\n"),
+        Level::Narrative | Level::Rolling | Level::Topic | Level::Bulk => {
+            // A speaker who is named in one text has not said how the next one begins.
+            let apart = |text: &&str| match text.trim_start().starts_with('-') {
+                true => (*text).to_owned(),
+                false => format!("- {}", text.trim_start()),
+            };
+            texts.iter().map(apart).collect::<Vec<_>>().join("\n")
+        }
     }
 }
 

@@ -189,9 +189,10 @@ impl ModelSummarizer {
         path: &[Message],
     ) -> Result<(String, Written), SummaryError> {
         let later = path.get(request.range.end..).unwrap_or_default();
-        let job = Job::new(request, &self.setup.telling);
-        let job = if self.setup.live.is_some() { job.knowing(later) } else { job };
-        let ways = Ways { setup: &self.setup, asker: &self.asker, stays: later.first() };
+        let job = Job::new(request, &self.setup.telling).on(path);
+        let before = path.get(..request.range.start).unwrap_or_default();
+        let job = if self.setup.live.is_some() { job.knowing(before).knowing(later) } else { job };
+        let ways = Ways { setup: &self.setup, asker: &self.asker, before, stays: later.first() };
         let mut report = Written::default();
         let mut next = self.runtime.block_on(ways.changed(&job, &mut report));
         let rebuilt = match &next {

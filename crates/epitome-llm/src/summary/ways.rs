@@ -1,6 +1,6 @@
 //! The ways to a model's summary: behind the live request, as changes, in one go, in stretches; each where the one before fails.
 
-use epitome_core::{Message, Tokens};
+use epitome_core::{Message, Role, Tokens};
 
 use super::check::Judged;
 use super::conversation::{Conversation, piece};
@@ -36,7 +36,9 @@ pub(super) enum Next {
 pub(super) struct Ways<'a> {
     pub(super) setup: &'a Setup,
     pub(super) asker: &'a Asker,
-    /// The first message that stays visible, where it is known.
+    /// The messages before those that are summarised, where they are known.
+    pub(super) before: &'a [Message],
+    /// The first message behind them that stays visible, where it is known.
     pub(super) stays: Option<&'a Message>,
 }
 
@@ -208,7 +210,12 @@ impl Ways<'_> {
     // Whether the live request, a summary and what asks for it are within the window, and it begins with what is summarised.
     fn is_about(&self, live: &Live, job: &Job<'_>) -> bool {
         let request = job.request;
-        let begins = request.first == request.range.start || !request.previous.is_empty();
+        // The first message may stay as it is; who wants a later stretch does not want all that stands before it.
+        let is_said = |message: &&Message| !matches!(message.role, Role::System | Role::Developer);
+        let begins = match self.before {
+            [] => request.range.start <= 1,
+            before => before.iter().filter(is_said).count() <= 1,
+        };
         let asks = Tokens(self.setup.stages.reserve.0.min(live.size.0)) + job.room.tokens;
         // Who wants it written anew wants it from the messages, and not from the summary that stands in the live request.
         let repeats = job.earlier.is_some() && self.setup.mode == Mode::Rewrite;
