@@ -14,6 +14,7 @@ mod knowledge;
 mod look_alikes;
 mod overflows;
 mod schedules;
+mod storm;
 mod summary;
 mod support;
 mod upstream;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use epitome_core::compact::{Level, SummaryRequest};
 use epitome_core::digest::Digest;
-use epitome_core::{Entry, Outline, Tokens};
+use epitome_core::{Entry, Message, Outline, Role, Tokens};
 use epitome_llm::summary::{Caps, ModelSummarizer, Rung, Stages, Written};
 use epitome_llm::{Backoff, Chance, Models, Patience};
 
@@ -86,4 +86,55 @@ fn every_level_keeps_orders_and_goal_that_the_model_forgets() {
             assert!(text.contains(kept), "{level:?} {kept}: {written:?}\n{text}");
         }
     }
+}
+
+// Other things go first, however little room there is.
+#[test]
+fn orders_are_the_last_to_go() {
+    let orders = "- Never touch src/generated.rs, it is written by a tool.\n- The limit must stay at 4096 bytes per line.\n";
+    let context = "\n- thread panicked at src/parser.rs:88: month out of range".repeat(12);
+    for answer in [format!("{GOOD}{context}"), format!("{}{context}", GOOD.replace(orders, ""))] {
+        for room in [130, 160, 200, 260] {
+            let upstream = Upstream::new(vec![Act::say(&answer)]);
+            let (text, written) = write_within(&upstream, Tokens(room), &[], &[]);
+            assert!(tokens(&text) <= Tokens(room), "{text}");
+            for order in ["Never touch src/generated.rs", "must stay at 4096 bytes"] {
+                assert!(text.contains(order), "{room} {written:?}\n{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_order_that_an_earlier_summary_lost_comes_back() {
+    let orders = "- Never touch src/generated.rs, it is written by a tool.\n- The limit must stay at 4096 bytes per line.\n";
+    let previous = [GOOD.replace(orders, "")];
+    let upstream = Upstream::new(vec![Act::say(r#"{"changes": []}"#)]);
+    let mut path = conversation();
+    path.push(Message::text(Role::Assistant, "tests/dates.rs is written, with the leap years. ".repeat(20)));
+    let (text, written) = write_within(&upstream, Tokens(600), &path, &previous);
+    assert_eq!(written.rung, Rung::Delta, "{written:?}");
+    assert!(
+        text.contains("Never touch src/generated.rs") && text.contains("must stay at 4096 bytes"),
+        "{text}"
+    );
+}
+
+// Within so much room; with a path, its last messages are new and an earlier summary stands for the others.
+fn write_within(
+    upstream: &Upstream,
+    room: Tokens,
+    path: &[Message],
+    previous: &[String],
+) -> (String, Written) {
+    let (runtime, whole) = (runtime(), conversation());
+    let first = if path.is_empty() { 0 } else { whole.len() - 1 };
+    let all = if path.is_empty() { &whole } else { path };
+    let mut model = super::summarizer(upstream, &runtime);
+    let entry = |message| Entry { outline: Outline::of(message, &counter(), 0).into(), time: None };
+    let (entries, count) = (all.iter().map(entry).collect::<Vec<_>>(), |text: &str| tokens(text));
+    let mut offline = Digest::new(&entries, all, &count);
+    let request = request(all.get(first..).unwrap(), previous);
+    let request = SummaryRequest { first, range: 0..all.len(), max_tokens: room, ..request };
+    model.write_of(&request, &mut offline, path).unwrap()
 }

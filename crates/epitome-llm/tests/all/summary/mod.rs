@@ -26,13 +26,13 @@ use crate::support::client;
 use crate::upstream::{Request, Upstream};
 
 /// A runtime on a thread of its own, as summarisers wait on theirs.
-pub(super) struct Running {
-    pub(super) handle: Handle,
+pub(crate) struct Running {
+    pub(crate) handle: Handle,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-pub(super) fn runtime() -> Running {
+pub(crate) fn runtime() -> Running {
     let (stop, stopped) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let handle = runtime.handle().clone();
@@ -55,13 +55,13 @@ pub(super) fn summarizer(upstream: &Upstream, runtime: &Running) -> ModelSummari
     ModelSummarizer::new(Arc::new(models.within(Duration::from_secs(60))), runtime.handle.clone())
 }
 
-pub(super) fn call(id: &str, input: &str) -> Message {
+pub(crate) fn call(id: &str, input: &str) -> Message {
     let call =
         ToolUse { id: id.to_owned(), name: "bash".to_owned(), input: input.to_owned(), extra: Fields::new() };
     Message::new(Role::Assistant, vec![Block::ToolUse(call)])
 }
 
-pub(super) fn result(id: &str, text: &str) -> Message {
+pub(crate) fn result(id: &str, text: &str) -> Message {
     let result = ToolResult {
         call_id: id.to_owned(),
         name: None,
@@ -138,11 +138,11 @@ pub(super) fn request<'a>(messages: &'a [Message], previous: &'a [String]) -> Su
     }
 }
 
-pub(super) fn counter() -> Counter {
+pub(crate) fn counter() -> Counter {
     Counter::new(Bpe::o200k(), ImagePricing::Anthropic)
 }
 
-pub(super) fn tokens(text: &str) -> Tokens {
+pub(crate) fn tokens(text: &str) -> Tokens {
     counter().text(text)
 }
 

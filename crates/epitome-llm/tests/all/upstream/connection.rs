@@ -9,8 +9,11 @@ use tokio::net::TcpStream;
 use super::speech::{self, Api};
 use super::{Act, Request, Shared};
 
-/// Streams are cut into pieces of this many bytes, wherever that falls.
+/// Streams are cut into pieces of this many bytes, wherever that falls; later ones are larger, as nothing new can happen to them.
 const PIECE: usize = 77;
+const LATER: usize = 1_111;
+/// So many bytes come in small pieces.
+const EARLY: usize = 15 * PIECE;
 
 const JSON: &str = "application/json";
 
@@ -127,10 +130,12 @@ async fn head(stream: &mut BufReader<TcpStream>) -> io::Result<()> {
 }
 
 async fn pieces(stream: &mut BufReader<TcpStream>, text: &str) -> io::Result<()> {
-    for piece in text.as_bytes().chunks(PIECE) {
-        stream.write_all(format!("{:x}\r\n", piece.len()).as_bytes()).await?;
-        stream.write_all(piece).await?;
-        stream.write_all(b"\r\n").await?;
+    let (early, later) = text.as_bytes().split_at(text.len().min(EARLY));
+    for piece in early.chunks(PIECE).chain(later.chunks(LATER)) {
+        let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
+        chunk.extend_from_slice(piece);
+        chunk.extend_from_slice(b"\r\n");
+        stream.write_all(&chunk).await?;
     }
     stream.flush().await
 }
