@@ -16,10 +16,11 @@ pub(super) fn plain(checkpoint: &Checkpoint) -> String {
     lines.extend(done.iter().map(told("Done: ")));
     lines.extend(in_progress.iter().map(told("In progress: ")));
     lines.extend(decisions.iter().map(decided));
-    lines.extend(dynamics.iter().chain(context).map(told("")));
+    // Nobody is named for these; behind a dash they do not pass for words of whoever is named above them.
+    lines.extend(dynamics.iter().chain(context).map(told("- ")));
     lines.extend(next_steps.iter().map(told("Next: ")));
     lines.extend(failed.iter().map(told("Failed: ")));
-    lines.extend(other.iter().flat_map(|section| &section.items).map(told("")));
+    lines.extend(other.iter().flat_map(|section| &section.items).map(told("- ")));
     lines.extend(excerpts.iter().map(quoted));
     let listed = |what: &str, items: &[Item]| {
         let names: Vec<&str> = items.iter().map(Item::text).collect();
