@@ -2,7 +2,7 @@
 
 use epitome_core::checkpoint::{Checkpoint, Item};
 use epitome_core::loss::{self, Fate, Loss, OnInvention, Sources, What};
-use epitome_core::{Message, Role};
+use epitome_core::{Block, Message, Role};
 
 /// A summary that was compared with its sources.
 #[derive(Clone, Debug)]
@@ -118,6 +118,36 @@ pub(super) fn with_goal(text: String, earlier: Option<&Checkpoint>, sources: &So
     }
     checkpoint.goal = earlier.and_then(|earlier| earlier.goal.clone());
     checkpoint.render()
+}
+
+/// Puts what the user wanted first before a summary that is no checkpoint and does not say it.
+pub(super) fn with_wish<'s>(
+    text: String,
+    sources: &Sources<'s>,
+    fits: &dyn Fn(&str) -> bool,
+) -> (String, usize) {
+    const SAID: f32 = 0.5;
+    const LONGEST: usize = 300;
+    let says = |message: &'s Message| match (message.role, message.blocks.first()) {
+        (Role::User, Some(Block::Text(said))) => {
+            said.text.trim().lines().next()?.split_inclusive(". ").next()
+        }
+        _ => None,
+    };
+    let wish = sources.messages.iter().find_map(says).filter(|_| sources.first == 0);
+    let Some(wish) = wish.map(|said| said.trim_end().chars().take(LONGEST).collect::<String>()) else {
+        return (text, 0);
+    };
+    let beside = [text.as_str()];
+    let told = Sources { beside: &beside, ..Sources::new(&[]) };
+    if loss::coverage(&[&wish], &told).iter().all(|said| *said > SAID) {
+        return (text, 0);
+    }
+    let with = |rest: &str| format!("Goal: {wish}\n{rest}");
+    match fits(&with("")) {
+        true => (with(&shortened(&text, &|rest: &str| fits(&with(rest)))), 1),
+        false => (text, 0),
+    }
 }
 
 /// Takes orders back in where a summary is no checkpoint, as far as there is room.

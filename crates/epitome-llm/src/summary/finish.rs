@@ -80,6 +80,11 @@ fn tried(text: &str, sixths: u64, job: &Job<'_>, sources: &Sources<'_>) -> Tried
     let (mut text, mut added) = (within(text, sixths, job), 0);
     if job.request.level != Level::Checkpoint {
         (text, added) = check::with_lines(text, job.request.previous, &fits);
+        let (wished, wishes) = match job.request.level {
+            Level::Rolling => check::with_wish(text, sources, &fits),
+            _ => (text, 0),
+        };
+        (text, added) = (wished, added + wishes);
     }
     let mut judged = judge(text, sources);
     let (mut struck, invented) = (0, judged.loss.invented.len());

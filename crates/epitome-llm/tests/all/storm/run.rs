@@ -67,7 +67,7 @@ impl Plan {
             is_live: pick(4) == 0,
             window: Tokens([1_500, 200_000, 200_000][pick(3)]),
             calls: [1, 4, 40][pick(3)],
-            budget: Tokens([800, 1_100][pick(2)]),
+            budget: Tokens([600, 800][pick(2)]),
         }
     }
 

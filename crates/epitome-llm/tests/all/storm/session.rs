@@ -9,7 +9,7 @@ use crate::summary::{counter, result};
 /// A session is compacted so often.
 pub(super) const ROUNDS: usize = 3;
 /// So many steps are taken before each time.
-const STEPS: usize = 8;
+const STEPS: usize = 5;
 /// So many messages there are before the first step.
 const OPENING: usize = 9;
 
