@@ -257,6 +257,7 @@ impl Builder {
         inner.models = self.models;
         inner.strategy = self.strategy;
         inner.summarizers = self.summarizers;
+        inner.learner = scribe.as_ref().filter(|_| self.extractor.is_some()).and_then(Scribe::extractor);
         inner.scribe = scribe;
         inner.waits = self.waits;
         inner.hooks.add(self.hooks, self.patience);

@@ -11,6 +11,7 @@ use epitome_core::tokens::Counter;
 use epitome_core::{Time, Tokens};
 use epitome_ledger::model::{NewSession, SessionFilter, SessionId, TenantId};
 use epitome_ledger::{Clock, Ledger, LedgerError, Page, Paging};
+use epitome_llm::knowledge::ModelExtractor;
 use epitome_llm::{Clock as Waits, MachineClock};
 use epitome_wire::Dialect;
 
@@ -51,6 +52,8 @@ pub(crate) struct Inner {
     pub(crate) summarizers: Summarizers,
     /// The models that write summaries, where there are any.
     pub(crate) scribe: Option<Scribe>,
+    /// The model that finds out what is worth knowing, where the settings want that.
+    pub(crate) learner: Option<ModelExtractor>,
     /// Where waits for them are taken from.
     pub(crate) waits: Arc<dyn Waits>,
     pub(crate) hooks: Hooks,
@@ -225,6 +228,7 @@ impl Inner {
             strategy: None,
             summarizers: Summarizers::default(),
             scribe: None,
+            learner: None,
             waits: Arc::new(MachineClock::default()),
             hooks: Hooks::default(),
             extractor: Some(Arc::new(Offline)),

@@ -42,7 +42,7 @@
 //!
 //! Before each call: [`Session::append`] what the user or a tool said, send what [`Session::context`] gives, [`Session::reply`] with what
 //! came back and with what it was billed ([`Reply::billed`]), from which estimates learn. When the provider refuses a request as too
-//! long, [`Compact::after_overflow`] makes it smaller, each time by more. [`Session::beside`] says what else is sent: instructions, tools.
+//! long, [`Session::context_after`] gives a smaller one, each time by more. [`Session::beside`] says what else is sent: instructions, tools.
 //!
 //! # What else there is
 //!
@@ -54,6 +54,7 @@
 //! | what was learnt | [`Session::recall_about`], [`Engine::knowledge`], [`Engine::confirm`], [`Engine::reject`] |
 //! | what happened on the channels outside | [`Engine::append_event`], [`Engine::events`] |
 //! | being asked before a compaction and told afterwards | [`Hook`] |
+//! | a model that writes summaries | [`Builder::summaries_by`] |
 //! | strategies, summarisers and extractors of your own | [`Builder::strategy`], [`Builder::summarizer`], [`Builder::extractor`] |
 //! | settings from a file, the environment and flags | [`Layers`] |
 //!

@@ -146,9 +146,10 @@ impl Session {
         self.preparation().is_better()
     }
 
-    /// Whether a compaction is ready that still fits.
+    /// Whether a compaction is ready that would be a relief.
     pub(super) fn has_ready(&self, warm: &Warm) -> bool {
-        matches!(&self.preparation().stage, Stage::Ready(prepared) if prepared.fits(warm))
+        let is_relief = |prepared: &Prepared| prepared.fits(warm) && !prepared.replaces(warm);
+        matches!(&self.preparation().stage, Stage::Ready(prepared) if is_relief(prepared))
     }
 
     /// Throws a compaction away that is ready and no longer fits, so that another can be prepared.

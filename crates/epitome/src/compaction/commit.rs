@@ -8,13 +8,14 @@ use epitome_core::loss::Loss;
 use epitome_core::{BlockKind, Tokens};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewCompaction, TurnId};
+use epitome_llm::knowledge::Learnt;
 use epitome_llm::summary;
 use serde_json::{Value, json};
 
 use super::outcome::Saves;
 use super::picture::Picture;
 use crate::error::{Error, Result};
-use crate::scribe::summaries_json;
+use crate::scribe::{spent_json, summaries_json};
 use crate::session::{Session, Shown, Warm};
 
 /// How often a commit is tried again on top of what others appended meanwhile.
@@ -33,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) notes: Vec<String>,
     /// The turn, by its number, of the compaction that stands in until this one is recorded.
     pub(crate) stand_in: Option<u64>,
+    /// What a model found worth knowing in what it hides, where one was asked.
+    pub(crate) learnt: Option<Learnt>,
     /// What became of the summaries that a model was asked for.
     pub(crate) summaries: Vec<summary::Written>,
 }
@@ -48,10 +51,14 @@ pub(crate) enum Committed {
 impl Prepared {
     /// Whether the session went on from what it was prepared for, and nothing else happened but for what stood in for it.
     pub(crate) fn fits(&self, warm: &Warm) -> bool {
-        let base = warm.compaction.as_ref().map(|(number, _)| *number);
         let covered = self.compaction.covered() as u64;
-        let is_base = base == self.picture.base || self.stand_in.is_some() && base == self.stand_in;
+        let is_base = warm.base() == self.picture.base || self.replaces(warm);
         is_base && warm.length >= covered && !self.orphans(warm, covered)
+    }
+
+    /// Whether it would take the place of what stood in for it.
+    pub(crate) fn replaces(&self, warm: &Warm) -> bool {
+        self.stand_in.is_some() && warm.base() == self.stand_in
     }
 
     /// Whether nothing is gained by it.
@@ -118,6 +125,10 @@ impl Prepared {
         let mut account = json!({"report": self.report, "loss": self.loss, "notes": self.notes});
         if !self.summaries.is_empty() {
             account["summaries"] = summaries_json(&self.summaries);
+        }
+        if let Some(Learnt { findings, dropped, spent, .. }) = &self.learnt {
+            account["learnt"] =
+                json!({"found": findings.len(), "dropped": dropped, "spent": spent_json(spent)});
         }
         if let Some(saves) = &self.saves {
             account["saves"] = json!(saves);

@@ -10,7 +10,6 @@ use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
 use epitome_core::{Message, Tokens, events};
-use epitome_ledger::model::SessionId;
 use epitome_llm::summary;
 
 use super::ask::Compact;
@@ -25,7 +24,7 @@ use crate::summarizer::Instructed;
 #[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) engine: Engine,
-    session: SessionId,
+    session: Session,
     /// What the log says of the session.
     span: tracing::Span,
     pub(crate) picture: Arc<Picture>,
@@ -53,7 +52,7 @@ impl Case {
     pub(crate) fn new(session: &Session, picture: Picture, ask: &Compact) -> Self {
         Self {
             engine: session.engine.clone(),
-            session: session.id(),
+            session: session.clone(),
             span: session.span(),
             picture: Arc::new(picture),
             ask: ask.clone(),
@@ -89,7 +88,7 @@ impl Case {
         if !self.has_own() {
             return self.written().await;
         }
-        let asking = Self { model: Asked::of(&self.engine, self.session).await, ..self.clone() };
+        let asking = Self { model: Asked::of(&self.session, &self.picture).await, ..self.clone() };
         // Whoever does not wait any longer has nothing asked any longer.
         let _ends = asking.model.as_ref().map(Asked::ends);
         let patience = self.patience();
@@ -192,7 +191,7 @@ impl Case {
         let mut model = self.model.as_ref().map(|model| model.summarizer.clone());
         let mut own: Box<dyn Summarizer> = match (inner.summarizers.another(), &mut model) {
             (Some(own), _) if !self.plain => own,
-            (None, Some(model)) if !self.plain => Box::new(model.beside(&mut digest)),
+            (None, Some(model)) if !self.plain => Box::new(model.beside_path(&mut digest, &picture.messages)),
             _ => Box::new(digest),
         };
         let mut summarizer = Instructed { inner: &mut *own, instructions: self.ask.instructions.clone() };

@@ -36,7 +36,7 @@ pub(crate) use commit::{Committed, Prepared};
 pub(crate) use decide::Case;
 pub(crate) use outcome::dropped;
 pub use outcome::{Outcome, Saves};
-pub(crate) use picture::Depth;
+pub(crate) use picture::{Depth, Picture};
 
 use self::decide::Written;
 use crate::error::{Error, Result};
@@ -165,7 +165,7 @@ impl Session {
         };
         let trigger = report.trigger.map_or("step", Trigger::as_str);
         let saves = self.saves(&report);
-        Ok(Preparing::Ready(Box::new(Prepared {
+        let mut prepared = Box::new(Prepared {
             id: TurnId::generate(),
             picture: case.picture,
             compaction,
@@ -174,9 +174,14 @@ impl Session {
             trigger: trigger.to_owned(),
             notes,
             stand_in: None,
+            learnt: None,
             summaries,
             saves,
-        })))
+        });
+        if ask.patient {
+            prepared.learnt = self.learnt_by_model(&prepared).await;
+        }
+        Ok(Preparing::Ready(prepared))
     }
 
     // What each call costs less, once it is recorded.

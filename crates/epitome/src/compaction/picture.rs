@@ -13,7 +13,7 @@ use epitome_core::{Entry, Message, Tokens};
 use epitome_ledger::model::{NoteKind, TurnId};
 
 use crate::error::Result;
-use crate::session::{Session, Shown, Warm, laid_out};
+use crate::session::{Sent, Session, Shown, Warm, laid_out};
 
 /// Hidden messages are read again for a new summary as far back as this many tokens go; what lies before is told by the
 /// summary in force.
@@ -51,6 +51,10 @@ pub(crate) struct Picture {
     pub(crate) ratio: f64,
     pub(crate) stakes: Option<Stakes>,
     pub(crate) thinking: ThinkingRule,
+    /// What is sent of it, as it stands now.
+    pub(crate) sent: Arc<[Sent]>,
+    /// What is added to the instructions.
+    pub(crate) system: Option<Arc<str>>,
 }
 
 /// What is at hand of a session at one moment.
@@ -62,6 +66,8 @@ struct Moment {
     tokens: Tokens,
     pressure: Pressure,
     cached: Tokens,
+    sent: Arc<[Sent]>,
+    system: Option<Arc<str>>,
 }
 
 impl Picture {
@@ -84,6 +90,8 @@ impl Session {
             tokens: warm.tokens,
             pressure: warm.pressure(outside, inner),
             cached: warm.cached(now, inner),
+            sent: warm.hand_out(),
+            system: warm.system.clone(),
         };
         let moment = self.look(moment).await?;
         let mut read: BTreeMap<u64, Shown> =
@@ -117,6 +125,8 @@ impl Session {
                 turns: None,
             }),
             thinking: if bound { ThinkingRule::Bound } else { ThinkingRule::Free },
+            sent: moment.sent,
+            system: moment.system,
         })
     }
 

@@ -216,7 +216,12 @@ impl Session {
 
     // Records what was prepared in the background, if it still fits what it was made of.
     async fn use_ready(&self) -> Result<bool> {
-        match self.look(|warm| self.take_ready(warm)).await? {
+        // What takes the place of a stand-in covers less than that does.
+        let ready = |warm: &mut Warm| {
+            let replaces = |prepared: &Prepared| prepared.replaces(warm);
+            self.take_ready(warm).filter(|prepared| !replaces(prepared))
+        };
+        match self.look(ready).await? {
             Some(prepared) => self.record_ready(prepared).await,
             None => Ok(false),
         }

@@ -8,6 +8,7 @@
 //! Nothing here holds a compaction up: what goes wrong is reported in its notes.
 
 mod asked;
+mod by_model;
 mod extractor;
 mod learn;
 mod memory;

@@ -13,16 +13,19 @@ use epitome_core::Tokens;
 use epitome_core::cost::Tariff;
 use epitome_core::models::{Model, ModelTable, Provider, Warning};
 use epitome_core::settings::Settings;
+use epitome_llm::knowledge::ModelExtractor;
 use epitome_llm::summary::{Caps, Mode, ModelSummarizer, Telling};
 use epitome_llm::{
     Chance, Client, ClientError, Clock, Endpoint, EndpointError, Limits, MachineClock, Models,
 };
+use epitome_wire::Dialect;
 use thiserror::Error;
 use tokio::runtime::Handle;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::kept::Drawer;
 pub use self::keys::Keys;
+pub(crate) use self::report::spent_json;
 pub use self::report::summaries_json;
 
 /// A summariser cannot be had as the settings name it.
@@ -62,6 +65,9 @@ fn hint(error: &ClientError) -> String {
 #[derive(Clone)]
 pub struct Scribe {
     summarizer: ModelSummarizer,
+    extractor: Option<ModelExtractor>,
+    /// The API that a summary is asked for behind what was sent last, where that is wanted.
+    pub(crate) behind: Option<Dialect>,
     endpoints: Vec<String>,
     /// How long somebody who needs a summary waits for it.
     pub(crate) patience: Duration,
@@ -99,7 +105,7 @@ impl Scribe {
             Client::new(endpoint.clone(), keys.of(endpoint), Limits::default()).map_err(ScribeError::from)
         });
         let clients: Vec<Client> = clients.collect::<Result<_, _>>()?;
-        let models = Models::new(clients).timed(Arc::clone(&clock), Chance::default());
+        let models = Arc::new(Models::new(clients).timed(Arc::clone(&clock), Chance::default()));
         let seconds = Duration::from_secs;
         let caps = Caps {
             calls: summary.summary_max_calls,
@@ -109,17 +115,23 @@ impl Scribe {
         };
         let mode = if summary.summary_delta { Mode::Delta } else { Mode::Rewrite };
         let telling = Telling { options: summary.transcript(), masks: settings.compact.mask_secrets };
-        let mut summarizer = ModelSummarizer::new(Arc::new(models), runtime)
-            .window(window(&endpoints, table))
+        let window = window(&endpoints, table);
+        let mut summarizer = ModelSummarizer::new(Arc::clone(&models), runtime)
+            .window(window)
             .telling(telling)
             .mode(mode)
             .caps(caps)
-            .timed(clock);
+            .timed(Arc::clone(&clock));
+        let mut extractor =
+            ModelExtractor::new(models).window(window).telling(telling).caps(caps).timed(clock);
         if let Some(tariff) = endpoints.first().and_then(|first| tariff(first, table)) {
-            summarizer = summarizer.priced(tariff);
+            (summarizer, extractor) = (summarizer.priced(tariff), extractor.priced(tariff));
         }
+        let dialect = endpoints.first().map(Endpoint::dialect);
         Ok(Some(Self {
             summarizer,
+            extractor: summary.learn_by_model.then_some(extractor),
+            behind: dialect.filter(|_| summary.summary_behind_prefix),
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
             patience: seconds(summary.summary_wait_seconds),
             longest: seconds(summary.summary_max_seconds),
@@ -129,6 +141,11 @@ impl Scribe {
     /// One that writes the summaries of one compaction.
     pub fn summarizer(&self) -> ModelSummarizer {
         self.summarizer.clone()
+    }
+
+    /// One that finds out what is worth knowing in what one compaction hides, where the settings want that.
+    pub fn extractor(&self) -> Option<ModelExtractor> {
+        self.extractor.clone()
     }
 
     /// The models, in the order in which they are asked.

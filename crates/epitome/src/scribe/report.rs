@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 /// What became of the summaries of a compaction, and what they cost together.
 pub fn summaries_json(written: &[Written]) -> Value {
     let Some(last) = written.last() else { return Value::Null };
-    let Spent { calls, unanswered, usage, money, .. } = last.spent;
     let each = |written: &Written| {
         json!({
             "by": written.rung.as_str(),
@@ -25,14 +24,20 @@ pub fn summaries_json(written: &[Written]) -> Value {
     };
     json!({
         "written": written.iter().map(each).collect::<Vec<_>>(),
-        "spent": {
-            "calls": calls,
-            "unanswered": unanswered,
-            "input": usage.input.0,
-            "cache_read": usage.cache_read.0,
-            "cache_write": usage.cache_write.0,
-            "output": usage.output.0,
-            "micro_dollars": money.map(|money| money.as_micros()),
-        },
+        "spent": spent_json(&last.spent),
+    })
+}
+
+/// What questions to a model cost.
+pub(crate) fn spent_json(spent: &Spent) -> Value {
+    let Spent { calls, unanswered, usage, money, .. } = spent;
+    json!({
+        "calls": calls,
+        "unanswered": unanswered,
+        "input": usage.input.0,
+        "cache_read": usage.cache_read.0,
+        "cache_write": usage.cache_write.0,
+        "output": usage.output.0,
+        "micro_dollars": money.map(|money| money.as_micros()),
     })
 }

@@ -14,7 +14,7 @@ mod undo;
 mod warm;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use epitome_core::Tokens;
 use epitome_ledger::model::{Expect, SessionId, TurnId};
@@ -23,7 +23,7 @@ pub use context::{Context, ContextMessage};
 pub use draft::{Input, Reply};
 pub use fork::{Beginning, Sight};
 pub(crate) use path::laid_out;
-pub(crate) use shown::Shown;
+pub(crate) use shown::{Sent, Shown};
 pub(crate) use slot::{Slot, Warmth};
 pub(crate) use undo::UNDO;
 pub use undo::{Run, Undo};
@@ -65,11 +65,15 @@ impl Session {
         Ok(self.inner().ledger.session(self.inner().tenant, self.slot.id).await?)
     }
 
-    /// Says what is sent beside the messages: the system prompt and the definitions of tools. They are counted, not kept.
+    /// Says what is sent beside the messages: the system prompt and the definitions of tools. They are counted, and not recorded.
     pub fn beside(&self, system: &str, tools: &str) {
         let counter = &self.inner().counter;
         let count = |text: &str| if text.is_empty() { Tokens::ZERO } else { counter.text(text) };
         self.slot.set_outside(count(system) + count(tools));
+        if self.inner().scribe.as_ref().is_some_and(|scribe| scribe.behind.is_some()) {
+            let mut beside = self.slot.beside.lock().unwrap_or_else(PoisonError::into_inner);
+            *beside = Some(Arc::new((system.to_owned(), tools.to_owned())));
+        }
     }
 
     /// What every line of the log about this session says: which one, and whose.

@@ -24,6 +24,8 @@ pub(crate) struct Slot {
     pub(crate) side_door: tokio::sync::Mutex<()>,
     /// A compaction that is prepared in the background.
     pub(crate) preparation: Mutex<Preparation>,
+    /// What is sent beside the messages, where summaries are asked for behind it: instructions and tools.
+    pub(crate) beside: Mutex<Option<Arc<(String, String)>>>,
     /// Tokens of what is sent beside the messages.
     outside: AtomicU64,
     /// How often what was sent was refused as too long since a call was last answered.
@@ -42,6 +44,7 @@ impl Slot {
             turnstile: Arc::default(),
             side_door: tokio::sync::Mutex::default(),
             preparation: Mutex::default(),
+            beside: Mutex::default(),
             outside: AtomicU64::new(0),
             refusals: AtomicU32::new(0),
             warned: AtomicBool::new(false),

@@ -111,6 +111,7 @@ impl Session {
             trigger: UNDO.to_owned(),
             notes,
             stand_in: None,
+            learnt: None,
             summaries: Vec::new(),
             saves: None,
             picture: std::sync::Arc::new(picture),

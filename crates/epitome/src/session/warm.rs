@@ -176,6 +176,11 @@ impl Warm {
         if self.lapsed || self.is_silent(now, inner) { Tokens::ZERO } else { self.handed_tokens }
     }
 
+    /// The turn of the compaction in force, by its number.
+    pub(crate) fn base(&self) -> Option<u64> {
+        self.compaction.as_ref().map(|(number, _)| *number)
+    }
+
     /// A decision was made; the next one waits until something has changed.
     pub(crate) fn settle(&mut self) {
         self.decided = self.tokens;

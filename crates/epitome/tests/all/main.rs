@@ -22,6 +22,7 @@ mod overflow;
 mod schedule;
 mod seeds;
 mod sessions;
+mod storm;
 mod support;
 mod thresholds;
 mod throttle;

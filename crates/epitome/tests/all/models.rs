@@ -20,6 +20,8 @@ on_both!(
     who_closes_the_engine_ends_the_call,
     stretches_survive_a_failure_and_a_restart,
     a_stand_in_stays_where_the_models_summary_no_longer_fits,
+    a_summary_is_asked_for_behind_what_was_sent,
+    what_is_worth_knowing_is_found_by_the_model,
 );
 
 /// A summary that says nothing but what the conversations of these tests say.
@@ -264,6 +266,64 @@ async fn stretches_survive_a_failure_and_a_restart(place: Place) {
     let written = &outcome.summaries[0];
     assert_eq!(written.rung.as_str(), "staged", "{written:?}");
     assert!(written.chunks > 1 && written.reused > 0, "{written:?}");
+}
+
+async fn a_summary_is_asked_for_behind_what_was_sent(place: Place) {
+    let upstream = Upstream::new(vec![Act::say(SUMMARY)]);
+    let mut settings = epitome::Settings::default();
+    settings.summary.summary_behind_prefix = true;
+    let model = format!("anthropic:some-model@{}", upstream.url());
+    let builder = place.builder().settings(settings).summaries_by([model.as_str()]);
+    let engine = builder.waits(HandClock::new()).build().await.unwrap();
+    let session = engine.session("behind").await.unwrap();
+    let tools = r#"[{"name":"look","description":"Looks.","input_schema":{"type":"object"}}]"#;
+    session.beside("You tell stories.", tools);
+    talk_until(&session, Level::Soft).await;
+    session.append("Go on.").await.unwrap();
+    let context = session.context().await.unwrap();
+    assert!(session.prepared().await);
+    let asked = &upstream.requests()[0];
+    let messages = context.to_json();
+    assert!(asked.text.contains(messages.trim_end_matches(']')), "the messages are sent as they were");
+    assert!(asked.text.contains(tools) && asked.body["system"] == "You tell stories.", "{}", asked.text);
+    let told = "The lantern shines over the harbour";
+    assert_eq!(
+        asked.text.matches(told).count(),
+        messages.matches(told).count(),
+        "nothing is quoted beside them"
+    );
+}
+
+async fn what_is_worth_knowing_is_found_by_the_model(place: Place) {
+    let quote = "The staging cluster runs in Frankfurt since May.";
+    let found = format!(r#"{{"kind": "fact", "message": 0, "quote": "{quote}"}}"#);
+    let invented = r#"{"kind": "fact", "message": 0, "quote": "The staging cluster runs in Paris."}"#;
+    let knowledge = format!("{found}\n{invented}");
+    let upstream = Upstream::scripted(move |_, request| match request.text.contains("worth knowing") {
+        true => Act::say(&knowledge),
+        false => Act::say(SUMMARY),
+    });
+    let mut settings = epitome::Settings::default();
+    settings.summary.learn_by_model = true;
+    let model = format!("anthropic:some-model@{}", upstream.url());
+    let builder = place.builder().settings(settings).summaries_by([model.as_str()]);
+    let engine = builder.waits(HandClock::new()).build().await.unwrap();
+    let session = engine.session("knowing").await.unwrap();
+    session.append(format!("{quote} Please tell me about the harbour.").as_str()).await.unwrap();
+    session.reply(epitome::Reply::text("It is old.")).await.unwrap();
+    talk_until(&session, Level::Warn).await;
+    assert!(session.compact(Compact::now().within(Tokens(4_000))).await.unwrap().is_done());
+    let (_, report) = record(&session).await;
+    assert_eq!(
+        (&report["learnt"]["found"], &report["learnt"]["dropped"]),
+        (&1.into(), &1.into()),
+        "{report}"
+    );
+    let known = engine
+        .knowledge(epitome::ledger::model::FindingFilter::default(), epitome::Paging::first(10))
+        .await
+        .unwrap();
+    assert!(known.items.iter().any(|memory| memory.text == quote), "{known:?}");
 }
 
 #[test]

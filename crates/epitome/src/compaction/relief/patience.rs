@@ -50,7 +50,7 @@ impl Session {
         let budget = most.map(|most| most - self.slot.outside());
         let ask = Compact { budget, insists: most.is_some(), offline: true, ..Compact::if_due() };
         self.compact_now(&ask).await?;
-        let turn = self.look(|warm| warm.compaction.as_ref().map(|(number, _)| *number)).await?;
+        let turn = self.look(|warm| warm.base()).await?;
         self.preparation().stand_in(turn);
         Ok(())
     }
