@@ -147,14 +147,15 @@ pub(crate) fn each_session<T: Send>(
     work: impl Fn(&Path, Transcript) -> anyhow::Result<T> + Sync,
     mut sink: impl FnMut(&Path, Item<T>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
+    let work = |path: &Path, transcript, _: &Progress| work(path, transcript);
     each_shown(options, sources, work, |path, item, progress| progress.suspended(|| sink(path, item)))
 }
 
-/// The same for a sink that takes long: the bar stays, unless the sink asks it to give way to what it prints.
+/// The same for work and a sink that take long: the bar stays, unless the sink asks it to give way to what it prints.
 pub(crate) fn each_shown<T: Send>(
     options: &ReadOptions,
     sources: &[Source],
-    work: impl Fn(&Path, Transcript) -> anyhow::Result<T> + Sync,
+    work: impl Fn(&Path, Transcript, &Progress) -> anyhow::Result<T> + Sync,
     mut sink: impl FnMut(&Path, Item<T>, &Progress) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let sizes = sources.iter().filter_map(|source| fs::metadata(&source.path).ok());
@@ -166,7 +167,7 @@ pub(crate) fn each_shown<T: Send>(
         workers,
         |source, send| {
             let read = read(&source.path, options, &progress, |transcript| {
-                Ok(send(Ok(Item::Session(work(&source.path, transcript)?))))
+                Ok(send(Ok(Item::Session(work(&source.path, transcript, &progress)?))))
             });
             send(read.map(|()| Item::Done));
         },

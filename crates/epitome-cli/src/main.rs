@@ -15,6 +15,7 @@ mod progress;
 mod session;
 mod settings;
 mod shelf;
+mod writers;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;

@@ -36,14 +36,39 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    fn advance(&self, bytes: u64) {
-        let due = self.bar.is_hidden() && self.started.elapsed() > Duration::from_secs(1);
-        if due && io::stderr().is_terminal() {
+    /// A line that tells what is waited for, in place of the bar.
+    pub(crate) fn line(&self) -> Line {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+            self.bar.set_style(style);
+        }
+        self.show();
+        Line(self.bar.clone())
+    }
+
+    fn show(&self) {
+        if self.bar.is_hidden() && io::stderr().is_terminal() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             // What is read must still be worked on; the bar is to be seen meanwhile.
             self.bar.enable_steady_tick(Duration::from_millis(500));
         }
+    }
+
+    fn advance(&self, bytes: u64) {
+        if self.started.elapsed() > Duration::from_secs(1) {
+            self.show();
+        }
         self.bar.inc(bytes);
+    }
+}
+
+/// A line in place of the bar. Clones are the same line.
+#[derive(Clone)]
+pub(crate) struct Line(ProgressBar);
+
+impl Line {
+    /// Says this from now on.
+    pub(crate) fn say(&self, words: String) {
+        self.0.set_message(words);
     }
 }
 

@@ -9,6 +9,7 @@ use epitome_core::digest::Digest;
 use epitome_core::loss::{self, Loss};
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Block, Entry, Message, Role, Tokens};
+use epitome_llm::summary::ModelSummarizer;
 use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Transcript, read_all};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 
@@ -19,6 +20,7 @@ use super::sides::Side;
 use crate::args::{CacheAge, Compact, Messages, Show};
 use crate::input;
 use crate::session::Session;
+use crate::writers::Desk;
 
 /// What is wanted of a compaction.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,13 +33,18 @@ pub(super) enum Wanted {
     Plan,
 }
 
+/// What one compaction is for.
+pub(super) struct Aim<'a> {
+    /// What the conversation may take.
+    pub(super) budget: Option<Tokens>,
+    pub(super) wanted: Wanted,
+    /// Where a model is asked for summaries, if one is.
+    pub(super) desk: Option<Desk<'a>>,
+}
+
 /// The text that is wanted of the session, its main thread compacted.
-pub(super) fn compact(
-    job: &Job<'_>,
-    budget: Option<Tokens>,
-    wanted: Wanted,
-    report: &mut Report,
-) -> Result<String, FileError> {
+pub(super) fn compact(job: &Job<'_>, aim: &Aim<'_>, report: &mut Report) -> Result<String, FileError> {
+    let Aim { budget, wanted, desk } = *aim;
     let Job { session, arguments, .. } = *job;
     let transcript = &session.transcript;
     let Some(main) = session.main() else { return Ok(transcript.text.clone()) };
@@ -52,7 +59,7 @@ pub(super) fn compact(
         pins: &job.pins,
         seals: &arguments.seal,
         previous: previous.as_ref(),
-        stakes: stakes(session, arguments, &path),
+        stakes: stakes(session, arguments, &path, desk),
         ..request(session, &values)
     };
     let count = |text: &str| session.counter().text(text);
@@ -64,7 +71,10 @@ pub(super) fn compact(
         report.decided(preview.report, sides);
         return Ok(transcript.text.clone());
     }
-    let mut compacted = offline(&path, &messages, &request, &count);
+    let mut writer = desk.map(|desk| desk.writer());
+    let model = writer.as_mut().map(|writer| Model { summarizer: &mut writer.summarizer, originals: &[] });
+    let mut compacted = summarised(&path, &messages, &request, &count, model);
+    report.written(&writer.map(|writer| writer.heard()).unwrap_or_default());
     let hidden = compacted.compaction.as_ref().or(previous.as_ref()).filter(|_| !arguments.expand.is_empty());
     if let Some(hidden) = hidden {
         let ranges = ranges(&arguments.expand);
@@ -162,15 +172,29 @@ pub(crate) fn request<'a>(session: &Session, values: &'a Values) -> Request<'a> 
     }
 }
 
-/// Compacts a path without a model.
-pub(crate) fn offline(
+/// A model that is asked for summaries.
+pub(crate) struct Model<'a> {
+    pub(crate) summarizer: &'a mut ModelSummarizer,
+    /// The messages that earlier summaries are of, where they are at hand.
+    pub(crate) originals: &'a [Message],
+}
+
+/// Compacts a path, with a model or without.
+pub(crate) fn summarised(
     path: &[Entry],
     messages: &[Message],
     request: &Request<'_>,
     count: &dyn Fn(&str) -> Tokens,
+    model: Option<Model<'_>>,
 ) -> Compacted {
     let mut digest = Digest::new(path, messages, count).masking(request.settings.compact.mask_secrets);
-    compact::compact(path, messages, request, &mut digest, &count)
+    match model {
+        None => compact::compact(path, messages, request, &mut digest, &count),
+        Some(Model { summarizer, originals }) => {
+            let mut beside = summarizer.beside_path(&mut digest, originals);
+            compact::compact(path, messages, request, &mut beside, &count)
+        }
+    }
 }
 
 fn ranges(messages: &[Messages]) -> Vec<Range<usize>> {
@@ -178,7 +202,7 @@ fn ranges(messages: &[Messages]) -> Vec<Range<usize>> {
 }
 
 // What there is to win and to lose, where the model and so its prices are known.
-fn stakes(session: &Session, arguments: &Compact, path: &[Entry]) -> Option<Stakes> {
+fn stakes(session: &Session, arguments: &Compact, path: &[Entry], desk: Option<Desk<'_>>) -> Option<Stakes> {
     let tariff = session.tariff()?;
     // What is piped in is about to be sent; a file may have lain for days.
     let piped = arguments.input.files.iter().any(|file| input::is_stdin(file));
@@ -192,8 +216,8 @@ fn stakes(session: &Session, arguments: &Compact, path: &[Entry]) -> Option<Stak
             if replied.is_some() { session.fixed.tokens + sent } else { Tokens::ZERO }
         }
     };
-    // Summaries are written without a model, for nothing.
-    Some(Stakes { tariff, summary: None, cached, turns: arguments.turns })
+    let summary = desk.and_then(|desk| desk.writers().tariff());
+    Some(Stakes { tariff, summary, cached, turns: arguments.turns })
 }
 
 /// Where summaries among the operator's instructions stand in a dialect.

@@ -11,7 +11,7 @@ use epitome_core::{Tokens, events};
 use epitome_wire::files::{ThreadKind, Transcript};
 
 use super::bytes::Search;
-use super::history::{self, Wanted, operator, place};
+use super::history::{self, Aim, Wanted, operator, place};
 use super::report::Report;
 use super::show::Shown;
 use super::sides::Side;
@@ -20,6 +20,7 @@ use crate::args::{Compact, Messages, Show, Strategy};
 use crate::changes::{Changes, ThreadChange, drop_oldest, strip_bound_thinking};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::writers::Desk;
 
 /// A session that was made smaller.
 pub(super) struct Compacted {
@@ -29,11 +30,20 @@ pub(super) struct Compacted {
     pub(super) report: Report,
 }
 
+/// What compactions are done with.
+pub(super) struct Means<'a> {
+    pub(super) arguments: &'a Compact,
+    pub(super) settings: &'a Settings,
+    /// Where a model is asked for summaries, if one is.
+    pub(super) desk: Option<Desk<'a>>,
+}
+
 /// A session and what is to be done with it.
 pub(super) struct Job<'a> {
     pub(super) session: &'a Session,
     pub(super) arguments: &'a Compact,
     pub(super) settings: &'a Settings,
+    desk: Option<Desk<'a>>,
     pub(super) strategy: StrategyName,
     /// The budget as it was asked for.
     pub(super) asked: Option<Tokens>,
@@ -45,15 +55,14 @@ pub(super) struct Job<'a> {
 pub(super) fn compact(
     path: &Path,
     transcript: Transcript,
-    arguments: &Compact,
-    settings: &Settings,
+    &Means { arguments, settings, desk }: &Means<'_>,
     budget: Option<Tokens>,
 ) -> anyhow::Result<Compacted> {
     let session = &Session::new(path, transcript, arguments.model.as_deref(), settings);
     let asked = arguments.budget.or(budget);
     let strategy = arguments.strategy.map_or(settings.values.compact.strategy, Strategy::name);
     usage::check(session, arguments, strategy)?;
-    let job = Job { session, arguments, settings, strategy, asked, pins: numbers(&arguments.pin) };
+    let job = Job { session, arguments, settings, desk, strategy, asked, pins: numbers(&arguments.pin) };
     // An agent's first call has nothing to compact yet.
     if session.transcript.messages.is_empty() {
         let mut report = Report::new(&job);
@@ -64,6 +73,17 @@ pub(super) fn compact(
     let mut compacted = if strategy.meets_budgets() { job.summarise()? } else { job.prune()? };
     job.remark(&mut compacted);
     Ok(compacted)
+}
+
+// Of two that were made for a number of bytes, the one by a model, unless it alone has too many.
+fn better(offline: Compacted, mut by_model: Compacted) -> Compacted {
+    if by_model.report.bytes_short() <= offline.report.bytes_short() {
+        return by_model;
+    }
+    let Compacted { text, mut report } = offline;
+    report.take_over(&mut by_model.report);
+    report.note("the model's summary has too many bytes; the offline one stands in its place".to_owned());
+    Compacted { text, report }
 }
 
 fn numbers(messages: &[Messages]) -> Vec<usize> {
@@ -161,12 +181,13 @@ impl Job<'_> {
         compaction.segments.iter().map(stretch).collect()
     }
 
-    // Summaries are planned in tokens; where the result has too many bytes, fewer of them are tried.
+    // Summaries are planned in tokens; where the result has too many bytes, fewer of them are tried. A model is asked once,
+    // when it is known how many.
     fn summarise(&self) -> anyhow::Result<Compacted> {
         let Budget { tokens, bytes: Some(limit), .. } = self.budget() else {
-            return self.attempt(self.budget().tokens, self.wanted());
+            return self.attempt(self.budget().tokens, self.wanted(), self.desk);
         };
-        let mut best = (tokens, self.attempt(tokens, Wanted::Session)?);
+        let mut best = (tokens, self.attempt(tokens, Wanted::Session, None)?);
         let beside = self.session.beside().bytes;
         let size = |compacted: &Compacted| compacted.report.bytes_sent().saturating_sub(beside);
         let room = limit.saturating_sub(beside);
@@ -177,7 +198,7 @@ impl Job<'_> {
         };
         let mut next = search.first(size(&best.1));
         while let Some(tried) = next {
-            let found = self.attempt(Some(tried), Wanted::Session)?;
+            let found = self.attempt(Some(tried), Wanted::Session, None)?;
             let bytes = size(&found);
             let better = if size(&best.1) > room {
                 bytes < size(&best.1)
@@ -194,16 +215,23 @@ impl Job<'_> {
 
     // What is wanted of the attempt that came nearest.
     fn finally(&self, (tokens, best): (Option<Tokens>, Compacted)) -> anyhow::Result<Compacted> {
-        match self.wanted() {
-            Wanted::Session => Ok(best),
-            wanted => self.attempt(tokens, wanted),
+        match (self.wanted(), self.desk) {
+            (Wanted::Session, None) => Ok(best),
+            (Wanted::Session, desk) => Ok(better(best, self.attempt(tokens, Wanted::Session, desk)?)),
+            (wanted, desk) => self.attempt(tokens, wanted, desk),
         }
     }
 
-    fn attempt(&self, tokens: Option<Tokens>, wanted: Wanted) -> anyhow::Result<Compacted> {
+    fn attempt(
+        &self,
+        tokens: Option<Tokens>,
+        wanted: Wanted,
+        desk: Option<Desk<'_>>,
+    ) -> anyhow::Result<Compacted> {
         let mut report = Report::new(self);
         report.allow(tokens);
-        let text = history::compact(self, tokens, wanted, &mut report).with_context(|| self.failed())?;
+        let aim = Aim { budget: tokens, wanted, desk };
+        let text = history::compact(self, &aim, &mut report).with_context(|| self.failed())?;
         match wanted {
             Wanted::Session => report.measure(self, &text)?,
             Wanted::Plan | Wanted::Shown(_) => report.as_decided(),

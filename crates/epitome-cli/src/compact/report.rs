@@ -6,6 +6,7 @@ use epitome_core::Tokens;
 use epitome_core::compact::{self, Limits};
 use epitome_core::loss::Loss;
 use epitome_core::prune::{PruneMode, Rule, Size, Step, ThinkingRule};
+use epitome_llm::summary::Written;
 use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;
@@ -17,6 +18,7 @@ use crate::changes::ThreadChange;
 use crate::print::{grouped, plural};
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::writers::Account;
 
 /// What a compaction did.
 #[derive(Serialize)]
@@ -70,6 +72,9 @@ pub(super) struct Report {
     /// What it kept, lost and made up.
     #[serde(skip_serializing_if = "Option::is_none")]
     loss: Option<Loss>,
+    /// What became of the summaries that a model was asked for.
+    #[serde(skip_serializing_if = "Account::is_empty")]
+    summaries: Account,
     /// What had to be assumed.
     warnings: Vec<String>,
     /// The same for a person: before and after, stretch by stretch.
@@ -157,6 +162,7 @@ impl Report {
             damaged: session.damaged(),
             history: None,
             loss: None,
+            summaries: Account::default(),
             warnings: session.assumed().into_iter().map(str::to_owned).collect(),
             sides: Vec::new(),
             leniency: Leniency::of(job),
@@ -200,6 +206,21 @@ impl Report {
     /// Takes in what was kept, lost and made up.
     pub(super) fn lost(&mut self, loss: Loss) {
         self.loss = Some(loss);
+    }
+
+    /// Takes in what became of the summaries that a model was asked for.
+    pub(super) fn written(&mut self, written: &[Written]) {
+        self.summaries = Account::of(written);
+    }
+
+    /// Takes over what became of the summaries of an attempt that was not taken.
+    pub(super) fn take_over(&mut self, other: &mut Self) {
+        self.summaries = std::mem::take(&mut other.summaries);
+    }
+
+    /// The bytes that are too many.
+    pub(super) fn bytes_short(&self) -> usize {
+        self.shortfall.bytes
     }
 
     /// Adds something to be said.

@@ -5,23 +5,26 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
 
+use epitome_core::Tokens;
 use epitome_core::fidelity::{Interval, Lost, Reading, SHARES, Scores, Tally, conversation_tokens, cuts};
-use epitome_core::{Entry, Message, Tokens};
 use serde::Serialize;
 
-use super::contender::Contender;
+use super::contender::{Contender, Made, Part};
 use crate::args::EvalFidelity;
 use crate::fail::failure;
 use crate::input::{self, Item};
 use crate::print::{Align, Table, grouped, plural, say_damage};
+use crate::progress::Progress;
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::writers::{Account, Desk, Writers};
 
 /// What one contender made of the part before one cut.
 struct Answer {
     scores: Scores,
     tokens: Tokens,
     lost: Option<Lost>,
+    summaries: Account,
 }
 
 /// What was found out about one conversation.
@@ -39,6 +42,9 @@ struct Report {
     strategies: Vec<Row>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lost: Vec<LostAt>,
+    /// What became of the summaries that a model was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    summaries: Vec<WrittenAt>,
 }
 
 #[derive(Serialize)]
@@ -73,18 +79,31 @@ struct LostAt {
     lost: Lost,
 }
 
+/// What became of the summaries of a strategy at one cut.
+#[derive(Serialize)]
+struct WrittenAt {
+    session: String,
+    message: usize,
+    strategy: String,
+    #[serde(flatten)]
+    summaries: Account,
+}
+
 /// Runs the command.
 pub(crate) fn run(arguments: &EvalFidelity, settings: &Settings) -> anyhow::Result<()> {
     let contenders = Contender::all(&arguments.strategies, settings)?;
     let sources = input::sources(&arguments.input)?;
-    let work = |path: &Path, transcript| {
+    let writers = Writers::of(settings)?;
+    let work = |path: &Path, transcript, progress: &Progress| {
         let session = Session::new(path, transcript, None, settings);
-        Ok((examined(&session, &contenders, arguments), session.damaged()))
+        let desk = writers.as_ref().map(|writers| writers.beside(progress));
+        Ok((examined(&session, &contenders, arguments, desk), session.damaged()))
     };
     let mut all: Vec<Examined> = Vec::new();
-    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
+    let options = input::options(&arguments.input);
+    let outcome = input::each_shown(&options, &sources, work, |_, item, progress| {
         if let Item::Session((examined, damaged)) = item {
-            say_damage(&examined.session, &damaged);
+            progress.suspended(|| say_damage(&examined.session, &damaged));
             all.push(examined);
         }
         Ok(())
@@ -105,15 +124,26 @@ pub(crate) fn run(arguments: &EvalFidelity, settings: &Settings) -> anyhow::Resu
     outcome
 }
 
-fn examined(session: &Session, contenders: &[Contender], arguments: &EvalFidelity) -> Examined {
+fn examined(
+    session: &Session,
+    contenders: &[Contender],
+    arguments: &EvalFidelity,
+    desk: Option<Desk<'_>>,
+) -> Examined {
     let name = session.name.clone();
     let Some(main) = session.main() else { return Examined { session: name, cuts: Vec::new() } };
     let (path, messages) = (session.path(main), session.messages(main));
     let reading = Reading::of(session.transcript.system.as_ref(), &messages);
-    let part = |cut: usize| (path.get(..cut).unwrap_or_default(), messages.get(..cut).unwrap_or_default());
+    let part = |cut: usize| Part {
+        session,
+        path: path.get(..cut).unwrap_or_default(),
+        messages: messages.get(..cut).unwrap_or_default(),
+        budget: arguments.budget,
+        desk,
+    };
     let mut cuts = cuts(&path);
     // Of a part that fits nothing is lost, whoever compacts it.
-    cuts.retain(|cut| conversation_tokens(part(*cut).0) > arguments.budget);
+    cuts.retain(|cut| conversation_tokens(part(*cut).path) > arguments.budget);
     // A file may hold all conversations, and files are what is worked on at once; so cuts are, too.
     let answers = thread::scope(|scope| {
         let (reading, contenders) = (&reading, contenders);
@@ -121,7 +151,7 @@ fn examined(session: &Session, contenders: &[Contender], arguments: &EvalFidelit
             .into_iter()
             .map(|cut| {
                 let part = part(cut);
-                (cut, scope.spawn(move || answers(session, reading, (cut, part), contenders, arguments)))
+                (cut, scope.spawn(move || answers(reading, (cut, part), contenders, arguments)))
             })
             .collect();
         let done = |(cut, thread): (usize, thread::ScopedJoinHandle<'_, Vec<Answer>>)| {
@@ -133,24 +163,24 @@ fn examined(session: &Session, contenders: &[Contender], arguments: &EvalFidelit
 }
 
 fn answers(
-    session: &Session,
     reading: &Reading,
-    (cut, part): (usize, (&[Entry], &[Message])),
+    (cut, part): (usize, Part<'_>),
     contenders: &[Contender],
     arguments: &EvalFidelity,
 ) -> Vec<Answer> {
     let exam = reading.exam(cut);
     let answer = |contender: &Contender| {
-        let context = contender.context(session, part, arguments.budget);
+        let Made { context, summaries } = contender.made(part);
         let lost = arguments.lost.then(|| exam.lost(&context));
-        Answer { scores: exam.score(&context), tokens: context.tokens, lost }
+        let summaries = Account::of(&summaries);
+        Answer { scores: exam.score(&context), tokens: context.tokens, lost, summaries }
     };
     contenders.iter().map(answer).collect()
 }
 
 fn report(contenders: &[Contender], mut all: Vec<Examined>, budget: Tokens) -> Report {
     let strategies = contenders.iter().enumerate().map(|(at, contender)| row(contender, at, &all)).collect();
-    let mut lost = Vec::new();
+    let (mut lost, mut summaries) = (Vec::new(), Vec::new());
     for Examined { session, cuts } in &mut all {
         for (cut, answers) in cuts {
             for (answer, contender) in answers.iter_mut().zip(contenders) {
@@ -161,10 +191,17 @@ fn report(contenders: &[Contender], mut all: Vec<Examined>, budget: Tokens) -> R
                     lost,
                 };
                 lost.extend(answer.lost.take().map(at));
+                let written = std::mem::take(&mut answer.summaries);
+                summaries.extend((!written.is_empty()).then(|| WrittenAt {
+                    session: session.clone(),
+                    message: *cut,
+                    strategy: contender.name().to_owned(),
+                    summaries: written,
+                }));
             }
         }
     }
-    Report { budget, conversations: all.len(), cuts: SHARES, strategies, lost }
+    Report { budget, conversations: all.len(), cuts: SHARES, strategies, lost, summaries }
 }
 
 fn row(contender: &Contender, at: usize, all: &[Examined]) -> Row {
@@ -228,6 +265,9 @@ fn printed(report: &Report) -> String {
     out.push_str(&format!(
         "  Asked for: {items} items, {pairs} pairs, {runs} runs, {constraints} constraints. Mean share over conversations [95 % interval].\n"
     ));
+    let mut summaries = Account::default();
+    report.summaries.iter().for_each(|at| summaries.add(at.summaries.clone()));
+    summaries.total().iter().for_each(|line| out.push_str(&format!("{line}\n")));
     report.lost.iter().for_each(|lost| out.push_str(&listed(lost)));
     out
 }

@@ -7,14 +7,16 @@ use epitome_core::Tokens;
 use epitome_core::fidelity::{Growing, Knows, ROUNDS, Reading, Round, Tally};
 use serde::Serialize;
 
-use super::contender::Own;
+use super::contender::{Own, Part};
 use crate::args::EvalRepeat;
 use crate::compact::history;
 use crate::fail::failure;
 use crate::input::{self, Item};
 use crate::print::{Align, Table, grouped, plural, say_damage};
+use crate::progress::Progress;
 use crate::session::Session;
 use crate::settings::Settings;
+use crate::writers::{Account, Desk, Writers};
 
 #[derive(Serialize)]
 struct Report {
@@ -31,6 +33,9 @@ struct Report {
     largest_summary: Tokens,
     /// How many tokens that summary was allowed.
     cap: Tokens,
+    /// What became of the summaries that a model was asked for.
+    #[serde(skip_serializing_if = "Account::is_empty")]
+    summaries: Account,
 }
 
 /// One round, averaged over conversations.
@@ -52,14 +57,18 @@ struct Row {
 pub(crate) fn run(arguments: &EvalRepeat, settings: &Settings) -> anyhow::Result<()> {
     let own = Own::named(&arguments.strategy, settings)?;
     let sources = input::sources(&arguments.input)?;
-    let work = |path: &Path, transcript| {
+    let writers = Writers::of(settings)?;
+    let work = |path: &Path, transcript, progress: &Progress| {
         let session = Session::new(path, transcript, None, settings);
-        Ok((rounds(&session, &own, arguments), session.name.clone(), session.damaged()))
+        let desk = writers.as_ref().map(|writers| writers.beside(progress));
+        Ok((rounds(&session, &own, arguments, desk), session.name.clone(), session.damaged()))
     };
-    let (mut all, mut too_short) = (Vec::new(), 0);
-    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
-        if let Item::Session((rounds, name, damaged)) = item {
-            say_damage(&name, &damaged);
+    let (mut all, mut too_short, mut summaries) = (Vec::new(), 0, Account::default());
+    let options = input::options(&arguments.input);
+    let outcome = input::each_shown(&options, &sources, work, |_, item, progress| {
+        if let Item::Session(((rounds, written), name, damaged)) = item {
+            progress.suspended(|| say_damage(&name, &damaged));
+            summaries.add(written);
             match rounds {
                 Some(rounds) => all.push(rounds),
                 None => too_short += 1,
@@ -72,7 +81,7 @@ pub(crate) fn run(arguments: &EvalRepeat, settings: &Settings) -> anyhow::Result
         let hint = "ten compactions need a long session or a small --budget";
         return Err(failure("no session is compacted ten times", hint));
     }
-    let report = report(&own, &all, too_short, arguments.budget);
+    let report = Report { summaries, ..report(&own, &all, too_short, arguments.budget) };
     let mut out = anstream::stdout().lock();
     if arguments.json {
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -83,8 +92,14 @@ pub(crate) fn run(arguments: &EvalRepeat, settings: &Settings) -> anyhow::Result
     outcome
 }
 
-fn rounds(session: &Session, own: &Own, arguments: &EvalRepeat) -> Option<Vec<Round>> {
-    let main = session.main()?;
+fn rounds(
+    session: &Session,
+    own: &Own,
+    arguments: &EvalRepeat,
+    desk: Option<Desk<'_>>,
+) -> (Option<Vec<Round>>, Account) {
+    let mut summaries = Account::default();
+    let Some(main) = session.main() else { return (None, summaries) };
     let (path, messages) = (session.path(main), session.messages(main));
     let reading = Reading::of(session.transcript.system.as_ref(), &messages);
     let budget = arguments.budget;
@@ -96,9 +111,13 @@ fn rounds(session: &Session, own: &Own, arguments: &EvalRepeat) -> Option<Vec<Ro
         counter: session.counter(),
         knows: if arguments.piped { Knows::Shown } else { Knows::Record },
     };
-    growing.rounds(&reading, &mut |path, messages, previous| {
-        own.compaction(session, (path, messages), budget, previous)
-    })
+    let rounds = growing.rounds(&reading, &mut |path, messages, previous| {
+        let part = Part { session, path, messages, budget, desk };
+        let (compaction, written) = own.compaction(part, previous);
+        summaries.add(Account::of(&written));
+        compaction
+    });
+    (rounds, summaries)
 }
 
 fn report(own: &Own, all: &[Vec<Round>], too_short: usize, budget: Tokens) -> Report {
@@ -122,6 +141,7 @@ fn report(own: &Own, all: &[Vec<Round>], too_short: usize, budget: Tokens) -> Re
         goal_survives: survive(|round| round.goal),
         largest_summary: largest.map_or(Tokens::ZERO, |round| round.summary),
         cap: own.cap(largest.map_or(Tokens::ZERO, |round| round.covered)),
+        summaries: Account::default(),
     }
 }
 
@@ -168,7 +188,7 @@ fn printed(report: &Report) -> String {
             [row.constraints, row.goal, row.items, row.items_of_first, row.lasting, row.held].map(share);
         table.row(sizes.into_iter().chain(shares));
     }
-    format!(
+    let mut out = format!(
         "{}\n  {} compacted ten times with {}, {} too short; budget {} tokens.\n  \
          All constraints survive in {}, the goal in {}. Largest summary: {} of {} tokens.\n",
         table.render(),
@@ -180,5 +200,7 @@ fn printed(report: &Report) -> String {
         grouped(report.goal_survives as u64),
         grouped(report.largest_summary.0),
         grouped(report.cap.0),
-    )
+    );
+    report.summaries.total().iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    out
 }

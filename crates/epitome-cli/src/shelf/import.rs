@@ -23,6 +23,7 @@ use crate::args::Import;
 use crate::fail::failure;
 use crate::input::{self, Item, is_stdin};
 use crate::print::{WARN, bytes, count, grouped, paint, say};
+use crate::progress::Progress;
 use crate::settings::Settings;
 
 /// A file that was changed so recently may still be written.
@@ -71,7 +72,7 @@ pub(super) fn run(arguments: &Import, settings: &Settings) -> anyhow::Result<()>
     let shelf = Shelf::open(&arguments.database, Access::ReadWrite)?;
     let before = shelf.wait(shelf.ledger.stored_bytes())?;
     let counter = settings.models.get("").model.counter();
-    let work = |path: &Path, transcript| {
+    let work = |path: &Path, transcript, _: &Progress| {
         let growing = !arguments.whole && is_growing(path);
         let reading = Reading { agent: arguments.agent.as_deref(), growing };
         Ok(Material::of(path, transcript, reading, &counter))

@@ -15,6 +15,7 @@ use crate::args::Which;
 use crate::fail::{failure, misuse};
 use crate::print::{FAINT, WARN, paint, say};
 use crate::settings::Settings;
+use crate::writers::{self, Account};
 
 /// A session and the engine it is held with.
 pub(super) struct Live {
@@ -66,6 +67,7 @@ impl Shelf {
                 let last = count.saturating_sub(1);
                 misuse(error, format!("they are numbered 0 to {last}; epitome history SESSION prints them"))
             }
+            epitome::Error::Scribe(error) => writers::refused(error),
             epitome::Error::NothingToSeal => misuse(error, "something must be said first"),
             // What it is about stands in its words already.
             error => failure(error, ""),
@@ -128,6 +130,11 @@ pub(super) fn print_outcome(outcome: &Outcome, json: bool, dry: bool) -> anyhow:
         };
         let sizes = format!("{} → {}", grouped(stretch.tokens_before), grouped(stretch.tokens_after));
         writeln!(out, "  {:<9} {messages:<22} {sizes}", stretch.kind)?;
+    }
+    Account::of(&outcome.summaries).lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    if let Some(saves) = outcome.saves {
+        let money = saves.money.map(|money| format!(", {money}")).unwrap_or_default();
+        writeln!(out, "  saves {} tokens of the model with each call{money}", grouped(saves.tokens))?;
     }
     for note in outcome.vetoes.iter().chain(&outcome.notes).chain(&report.notes) {
         match note.strip_prefix("undoes ") {

@@ -4,11 +4,12 @@ use std::io::Write;
 
 use epitome_core::Tokens;
 use epitome_ledger::model::{CompactionRecord, Session, Turn, TurnId, TurnKind};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Shelf, pick, purge, sessions};
 use crate::args::ShowSession;
 use crate::print::{FAINT, HEADING, WARN, count, grouped, moment, paint, plural, width};
+use crate::writers::Account;
 
 /// Columns in front of what is drawn.
 const GUTTER: &str = "  ";
@@ -156,6 +157,8 @@ impl Drawn {
             let shown: String = line.chars().take(most).collect();
             writeln!(out, "{GUTTER}│   {}", paint(FAINT, shown))?;
         }
+        let summaries = Account::read(&account(record)["summaries"]);
+        summaries.lines().iter().try_for_each(|line| writeln!(out, "{GUTTER}│ {line}"))?;
         Ok(())
     }
 
@@ -167,15 +170,28 @@ impl Drawn {
             |(number, fork): &(u64, Session)| json!({"turn": number, "session": sessions::as_json(fork)});
         told["forks"] = self.forks.iter().map(fork).collect();
         let compaction = |(number, record): &(u64, CompactionRecord)| {
-            json!({
+            let mut told = json!({
                 "turn": number, "strategy": record.strategy, "trigger": record.trigger,
                 "tokens_before": record.tokens_before, "tokens_after": record.tokens_after,
                 "summary": record.compaction.summary(), "segments": record.compaction.segments,
-            })
+            });
+            let recorded = account(record);
+            for what in ["summaries", "saves"] {
+                if let Some(known) = recorded.get(what) {
+                    told[what] = known.clone();
+                }
+            }
+            told
         };
         told["compactions_on_path"] = self.compactions.iter().map(compaction).collect();
         told
     }
+}
+
+// What was recorded of a compaction when it was done.
+fn account(record: &CompactionRecord) -> Value {
+    let recorded = record.report.as_deref().map(serde_json::from_str);
+    recorded.and_then(Result::ok).unwrap_or_default()
 }
 
 fn draw_calls(out: &mut impl Write, run: &[&Turn], head: Option<TurnId>) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ use super::{Shelf, writing};
 use crate::args::{Compact, Strategy, Which};
 use crate::compact::write_report;
 use crate::fail::misuse;
+use crate::progress::Progress;
 use crate::settings::Settings;
 
 /// The session that is meant where no file is; files come first.
@@ -63,12 +64,19 @@ fn compact(which: &Which, arguments: &Compact, shelf: &Shelf, settings: &Setting
     if let Some(strategy) = arguments.strategy.map(Strategy::name) {
         ask = ask.by(strategy);
     }
+    let progress = Progress::new(0);
+    let summarizer = &settings.values.summary.summarizer;
+    if !summarizer.is_offline() && !arguments.dry_run {
+        progress.line().say(format!("waiting for {}", summarizer.0.join(", ")));
+    }
     let outcome = shelf.live(async {
         match arguments.dry_run {
             true => live.session.compact_dry_run(ask).await,
             false => live.session.compact(ask).await,
         }
-    })?;
+    });
+    progress.finish();
+    let outcome = outcome?;
     match &arguments.report {
         Some(path) if crate::input::is_stdin(path) => print_outcome(&outcome, true, arguments.dry_run)?,
         Some(path) => {

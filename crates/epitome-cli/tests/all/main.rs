@@ -21,3 +21,8 @@ mod shelf;
 mod shown;
 mod threads;
 mod workspace;
+mod writers;
+
+/// A server that speaks the APIs of models, as the tests of that crate have it.
+#[path = "../../../epitome-llm/tests/all/upstream/mod.rs"]
+mod upstream;

@@ -51,6 +51,11 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
+/// Runs a command that was prepared.
+pub(crate) fn ran(command: &mut Command) -> Ran {
+    Ran::new(command.output().unwrap())
+}
+
 /// Runs the command.
 pub(crate) fn epitome(arguments: &[&str]) -> Ran {
     Ran::new(command(arguments).output().unwrap())

@@ -9,6 +9,7 @@ mod live;
 mod read;
 mod refusals;
 mod rehearsed;
+mod summaries;
 mod upkeep;
 
 /// PostgreSQL servers, as the ledger's own tests have them.

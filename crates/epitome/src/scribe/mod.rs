@@ -69,6 +69,7 @@ pub struct Scribe {
     /// The API that a summary is asked for behind what was sent last, where that is wanted.
     pub(crate) behind: Option<Dialect>,
     endpoints: Vec<String>,
+    tariff: Option<Tariff>,
     /// How long somebody who needs a summary waits for it.
     pub(crate) patience: Duration,
     /// How long it may take where nobody waits.
@@ -124,7 +125,8 @@ impl Scribe {
             .timed(Arc::clone(&clock));
         let mut extractor =
             ModelExtractor::new(models).window(window).telling(telling).caps(caps).timed(clock);
-        if let Some(tariff) = endpoints.first().and_then(|first| tariff(first, table)) {
+        let tariff = endpoints.first().and_then(|first| tariff(first, table));
+        if let Some(tariff) = tariff {
             (summarizer, extractor) = (summarizer.priced(tariff), extractor.priced(tariff));
         }
         let dialect = endpoints.first().map(Endpoint::dialect);
@@ -133,6 +135,7 @@ impl Scribe {
             extractor: summary.learn_by_model.then_some(extractor),
             behind: dialect.filter(|_| summary.summary_behind_prefix),
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
+            tariff,
             patience: seconds(summary.summary_wait_seconds),
             longest: seconds(summary.summary_max_seconds),
         }))
@@ -146,6 +149,11 @@ impl Scribe {
     /// One that finds out what is worth knowing in what one compaction hides, where the settings want that.
     pub fn extractor(&self) -> Option<ModelExtractor> {
         self.extractor.clone()
+    }
+
+    /// What the first of them costs, where that is known.
+    pub fn tariff(&self) -> Option<Tariff> {
+        self.tariff
     }
 
     /// The models, in the order in which they are asked.

@@ -13,6 +13,7 @@ use crate::print::{
     Align, BAD, FAINT, GOOD, HEADING, Table, WARN, bytes, grouped, paint, percent, plural, say, say_damage,
 };
 use crate::session::OUR_UNIT;
+use crate::writers::Account;
 
 /// How much is said of a session.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,6 +124,7 @@ impl Report {
         if let Some(history) = self.history.as_ref().filter(|_| detail == Detail::Components) {
             lines.push(self.components(&history.components).trim_end().to_owned());
         }
+        lines.extend(self.summaries.lines());
         lines.extend(self.loss.as_ref().filter(|loss| !loss.tallies.is_empty()).map(lost));
         let notes = self.history.iter().flat_map(|history| &history.notes);
         lines.extend(notes.map(|note| format!("  {}", paint(FAINT, note))));
@@ -242,7 +244,11 @@ pub(in crate::compact) fn print_total(reports: &[Report], stream: Stream) -> any
         reports.iter().map(|report| report.tokens_after).sum(),
     );
     let sessions = plural(reports.len(), "session");
-    stream.print(&[format!("{} {}", paint(HEADING, format!("{sessions}:")), saving(before, after))])
+    let mut summaries = Account::default();
+    reports.iter().for_each(|report| summaries.add(report.summaries.clone()));
+    let mut lines = vec![format!("{} {}", paint(HEADING, format!("{sessions}:")), saving(before, after))];
+    lines.extend(summaries.total());
+    stream.print(&lines)
 }
 
 fn lost(loss: &Loss) -> String {
