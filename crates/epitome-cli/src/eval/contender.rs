@@ -1,10 +1,10 @@
 //! What is compared: our strategies and presets, and baselines.
 
+use epitome::llm::summary::Written;
 use epitome_core::compact::{self, Compaction, Preset, Request, StrategyName, strategies, view, view_tokens};
 use epitome_core::fidelity::{Baseline, Context};
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Entry, Message, Tokens};
-use epitome_llm::summary::Written;
 
 use crate::compact::history::{self, Model};
 use crate::fail::misuse;
