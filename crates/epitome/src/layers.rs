@@ -24,7 +24,7 @@ const PREFIX: &str = "EPITOME_";
 const PRESET: &str = "preset";
 
 /// Variables of the command itself, of the proxy, of the test command and of the benchmarks, which are no settings.
-const NOT_SETTINGS: [&str; 12] = [
+const NOT_SETTINGS: [&str; 14] = [
     "CONFIG",
     "LOG",
     "LISTEN",
@@ -37,6 +37,8 @@ const NOT_SETTINGS: [&str; 12] = [
     "WRITE",
     "SESSIONS",
     "TURNS",
+    "STORM",
+    "STORMS",
 ];
 
 /// The sections that ADR 033 has its settings in, so that they can be taken over as they are.
