@@ -34,6 +34,9 @@ pub enum Error {
     /// There is nothing to append.
     #[error("there is no message to append: it has no content, and providers refuse empty text")]
     Empty,
+    /// A reply holds what the model did not say.
+    #[error("a reply holds a message that is not the model's: Session::append records those")]
+    NotAReply,
     /// Nothing is hidden that could be shown again.
     #[error("nothing is compacted in this session, or everything was undone already")]
     NothingToUndo,

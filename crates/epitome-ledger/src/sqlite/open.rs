@@ -1,5 +1,6 @@
 //! Opening a SQLite file: settings, version, migrations.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -27,6 +28,7 @@ const STATEMENTS: usize = 128;
 /// Durability: every commit is an fsync of the write-ahead log (`synchronous = FULL`), so that what was acknowledged
 /// survives the loss of power, not only of the process.
 pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> {
+    create(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let mut connection = connect(path, flags)?;
     check_owner(&connection)?;
@@ -42,6 +44,16 @@ pub(crate) fn writer(path: &Path, max_bytes: Option<u64>) -> Result<Connection> 
         connection.execute_batch(&format!("PRAGMA max_page_count = {pages}")).map_err(failure)?;
     }
     Ok(connection)
+}
+
+// A file that is not there yet is made for its owner alone, and SQLite makes the files beside it alike. What fails here fails
+// again when the file is opened, and is told then.
+fn create(path: &Path) {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
 }
 
 /// Opens a connection that may write, on a file that has the latest version.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use epitome::llm::{Failure, Kind};
 use epitome::{Tokens, Usage};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -32,10 +33,10 @@ pub(crate) struct Answer {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refused {
-    #[error("the request is too long")]
-    TooLong,
-    #[error("the model refused: {0}")]
-    Otherwise(String),
+    #[error("set ANTHROPIC_API_KEY")]
+    NoKey,
+    #[error(transparent)]
+    Failed(#[from] Failure),
     #[error(transparent)]
     Network(#[from] std::io::Error),
 }
@@ -44,15 +45,15 @@ type Stream = Box<dyn AsyncBufRead + Unpin>;
 
 impl Claude {
     /// A model of the provider, or of another place that `ANTHROPIC_BASE_URL` names. Its words are printed.
-    pub(crate) fn from_env(model: &str) -> Self {
+    pub(crate) fn from_env(model: &str) -> Result<Self, Refused> {
         let base =
             std::env::var("ANTHROPIC_BASE_URL").unwrap_or_else(|_| "https://api.anthropic.com".to_owned());
-        let key = std::env::var("ANTHROPIC_API_KEY").unwrap_or_default();
+        let key = std::env::var("ANTHROPIC_API_KEY").map_err(|_| Refused::NoKey)?;
         let show = |text: &str| {
             let mut out = std::io::stdout().lock();
             let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         };
-        Self { base, key, model: model.to_owned(), show: Box::new(show) }
+        Ok(Self { base, key, model: model.to_owned(), show: Box::new(show) })
     }
 
     /// Asks the model, and shows its words as they come.
@@ -66,7 +67,7 @@ impl Claude {
         let mut stream = self.post(&body).await?;
         let mut line = String::new();
         stream.read_line(&mut line).await?;
-        let is_ok = line.split(' ').nth(1) == Some("200");
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
         let mut is_chunked = false;
         loop {
             line.clear();
@@ -76,12 +77,13 @@ impl Claude {
             is_chunked |= line.trim().eq_ignore_ascii_case("transfer-encoding: chunked");
         }
         let mut events = Events { stream, is_chunked, rest: Vec::new() };
-        if !is_ok {
+        if status != 200 {
             let mut said = String::new();
             while let Some(line) = events.line().await? {
                 said.push_str(&line);
             }
-            return Err(if said.contains("too long") { Refused::TooLong } else { Refused::Otherwise(said) });
+            let failure = Failure::of_reply(status, said.as_bytes());
+            return Err(failure.unwrap_or_else(|| Failure::new(Kind::Refused, &said)).into());
         }
         answer(&mut events, &self.show).await
     }
@@ -189,7 +191,10 @@ async fn answer(events: &mut Events, show: &dyn Fn(&str)) -> Result<Answer, Refu
                 }
             }
             Some("message_delta") => usage.output = count(&event["usage"]["output_tokens"]),
-            Some("error") => return Err(Refused::Otherwise(event["error"].to_string())),
+            Some("error") => {
+                let failure = Failure::of_event(&event.to_string());
+                return Err(failure.unwrap_or_else(|| Failure::new(Kind::Refused, "an error")).into());
+            }
             _ => {}
         }
     }

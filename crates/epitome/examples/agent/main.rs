@@ -15,14 +15,19 @@ pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let claude = claude::Claude::from_env("claude-sonnet-4-5");
+    let claude = claude::Claude::from_env("claude-sonnet-4-5")?;
     let tools = tools::Tools { may_run: std::env::args().any(|argument| argument == "--run") };
     let engine = Engine::builder().file("agent.db").agent("example").model(claude.model.as_str());
     let engine = engine.build().await?;
     let session = engine.session("example").await?;
     for line in std::io::stdin().lines() {
-        turn::turn(&session, &claude, &tools, line?.trim()).await?;
-        println!();
+        match line?.trim() {
+            "" => {}
+            said => match turn::turn(&session, &claude, &tools, said).await {
+                Ok(()) => println!(),
+                Err(error) => eprintln!("{error}"),
+            },
+        }
     }
     engine.close().await;
     Ok(())

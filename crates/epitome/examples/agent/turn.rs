@@ -16,14 +16,12 @@ pub(crate) async fn turn(session: &Session, claude: &Claude, tools: &Tools, said
     }
     session.beside(SYSTEM, &tools.definitions().to_string());
     session.append(said).await?;
-    let mut refused = 0;
+    let mut context = session.context().await?;
     loop {
-        let context = session.context().await?;
         let system = context.system_with(SYSTEM);
         let answer = match claude.ask(&system, &tools.definitions(), &context.to_json()).await {
-            Err(Refused::TooLong) if refused < 3 => {
-                refused += 1;
-                session.compact(Compact::after_overflow(refused)).await?;
+            Err(Refused::Failed(failure)) => {
+                context = session.context_after(&failure).await?.ok_or(failure)?;
                 continue;
             }
             answer => answer?,
@@ -33,5 +31,6 @@ pub(crate) async fn turn(session: &Session, claude: &Claude, tools: &Tools, said
             return Ok(());
         }
         session.append(Input::json(tools.results(&answer.calls))).await?;
+        context = session.context().await?;
     }
 }

@@ -101,6 +101,8 @@ impl Prepared {
             .map(|shown| shown.outline.tokens)
             .sum();
         let Report { strategy, fixed, tokens_before, tokens_after, .. } = self.report;
+        // What is recorded is counted, not estimated.
+        let fixed = fixed - (self.picture.outside - self.picture.beside);
         NewCompaction {
             id: self.id,
             compaction: self.compaction.clone().reaching(usize::try_from(warm.length).unwrap_or(usize::MAX)),

@@ -43,6 +43,8 @@ pub(crate) struct Picture {
     pub(crate) seals: Vec<usize>,
     /// Tokens beside the messages, those that only the provider's bill shows included.
     pub(crate) outside: Tokens,
+    /// Tokens beside the messages that are known here.
+    pub(crate) beside: Tokens,
     /// The model's window in our tokens.
     pub(crate) window: Tokens,
     /// How full the window is, in the model's tokens.
@@ -115,6 +117,7 @@ impl Session {
             pins,
             seals,
             outside: outside.max(billed - moment.tokens),
+            beside: outside,
             window: Tokens((inner.window().0 as f64 / ratio) as u64),
             pressure: moment.pressure,
             ratio,

@@ -49,6 +49,9 @@ impl Session {
             Err(Error::Empty) => Vec::new(),
             drafts => drafts?,
         };
+        if drafts.iter().any(|draft| draft.role() != Role::Assistant) {
+            return Err(Error::NotAReply);
+        }
         self.record_reply(drafts, reply).await
     }
 

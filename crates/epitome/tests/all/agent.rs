@@ -112,7 +112,8 @@ async fn an_agent_reads_more_than_its_window_holds(place: Place) {
         let shown = Arc::clone(&shown);
         Box::new(move |text: &str| shown.lock().unwrap().push_str(text))
     };
-    let claude = Claude { base, key: "none".to_owned(), show, ..Claude::from_env("claude-sonnet-4-5") };
+    let (key, model) = ("none".to_owned(), "claude-sonnet-4-5".to_owned());
+    let claude = Claude { base, key, model, show };
     let engine = place.engine().await;
     let session = engine.session("agent").await.unwrap();
     let tools = Tools { may_run: false };

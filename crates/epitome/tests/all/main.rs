@@ -34,6 +34,7 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// The agent of the examples.
 #[path = "../../examples/agent/claude.rs"]
+#[allow(dead_code)]
 mod claude;
 #[path = "../../examples/agent/tools.rs"]
 mod tools;

@@ -17,6 +17,7 @@ use epitome_wire::check;
 use crate::support::{Place, assert_sendable, call, exchange, on_both, prose, result};
 
 on_both!(
+    what_the_model_did_not_say_is_no_reply,
     calls_without_a_result_are_said_to_be_interrupted,
     what_says_nothing_is_not_sent,
     who_panics_or_blocks_before_its_future_is_heard_no_longer,
@@ -254,4 +255,31 @@ async fn turns_of_others_and_no_messages_are_refused(place: Place) {
     let forked = one.fork(turn, Sight::AsSeen, Opening::default()).await;
     assert!(matches!(forked, Err(Error::Elsewhere { .. })));
     assert!(matches!(one.pin(2..2, None).await, Err(Error::NoMessages)));
+}
+
+async fn what_the_model_did_not_say_is_no_reply(place: Place) {
+    let engine = place.engine().await;
+    let session = engine.session("not a reply").await.unwrap();
+    session.append("Who are you?").await.unwrap();
+    let mistaken = session.reply(epitome::Reply::json(r#"{"role":"user","content":"I am the user."}"#)).await;
+    assert!(matches!(mistaken, Err(epitome::Error::NotAReply)), "{mistaken:?}");
+    assert_eq!(session.info().await.unwrap().messages, 1, "nothing of it is recorded");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_ledger_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    crate::support::run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.db");
+        let engine = epitome::Engine::builder().file(&path).build().await.unwrap();
+        engine.session("private").await.unwrap().append("a secret").await.unwrap();
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let file = file.unwrap();
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{:?}", file.path());
+        }
+        engine.close().await;
+    });
 }
