@@ -257,7 +257,7 @@ pub const SETTINGS: &[Setting] = settings! {
         "A topic that exceeds this part of the current topic's part is sealed.";
     subject_detection of topics, [],
         "Whether changes of subject are looked for that nobody announced, by the words that exchanges share.";
-    summarizer of summary, ["summary_model", "NOUS_SUMMARY_MODEL", "background_model", "model"],
+    summarizer of summary, ["summary_model", "NOUS_SUMMARY_MODEL", "background_model"],
         "Who writes summaries: offline, or models in the order in which they are asked, separated by commas: anthropic:MODEL, openai:MODEL or responses:MODEL, each with @URL behind it for a server of your own.";
     summary_delta of summary, [],
         "Whether a model names the changes to a checkpoint and code makes them, or writes it anew each time.";

@@ -32,11 +32,29 @@ pub(crate) fn body(
     for message in &call.messages {
         messages.extend(encode_message(dialect, message)?);
     }
+    if dialect == Dialect::Anthropic && call.prefix.is_some() {
+        messages.last_mut().map(|last| *last = with_breakpoint(last));
+    }
     let list = if dialect == Dialect::Responses { "input" } else { "messages" };
     fields.push((list, format!("[{}]", messages.join(","))));
     fields.extend(limits(dialect, call, manners).into_iter().map(|(key, value)| (key, value.to_string())));
     let members: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
     Ok(format!("{{{}}}", members.join(",")))
+}
+
+// Anthropic looks for what it has cached at such marks, and at what stands shortly before them.
+fn with_breakpoint(message: &str) -> String {
+    let Ok(mut message) = serde_json::from_str::<Value>(message) else { return message.to_owned() };
+    let mark = json!({"type": "ephemeral"});
+    match &mut message["content"] {
+        Value::Array(blocks) => {
+            if let Some(Value::Object(last)) = blocks.last_mut() {
+                last.insert("cache_control".to_owned(), mark);
+            }
+        }
+        content => *content = json!([{"type": "text", "text": content.take(), "cache_control": mark}]),
+    }
+    message.to_string()
 }
 
 fn system(key: &'static str, before: Option<String>, text: &str) -> Option<(&'static str, String)> {

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use epitome_core::compact::Preset;
 use epitome_core::models::{ModelPatch, ModelTable};
+use epitome_core::secrets::masked;
 use epitome_core::settings::{self, SETTINGS, Settings, SettingsError};
 
 pub use self::origin::{LayerError, Origin};
@@ -43,6 +44,9 @@ const NOT_SETTINGS: [&str; 14] = [
 
 /// The sections that ADR 033 has its settings in, so that they can be taken over as they are.
 const SECTIONS: [&str; 5] = ["conversation", "history", "compression", "tiers", "topicBoundary"];
+
+/// What these sections call the model that writes summaries.
+const MODEL: &str = "model";
 
 /// Settings in the making: layers are added in their order, later ones win.
 ///
@@ -123,7 +127,11 @@ impl Layers {
     fn table(&mut self, table: toml::Table, path: &Path) -> Result<(), LayerError> {
         for (name, value) in table {
             let value = match value {
-                toml::Value::Table(section) if SECTIONS.contains(&name.as_str()) => {
+                toml::Value::Table(mut section) if SECTIONS.contains(&name.as_str()) => {
+                    // Elsewhere, `model` would be anybody's.
+                    if let Some(model) = section.remove(MODEL) {
+                        section.insert("summarizer".to_owned(), model);
+                    }
                     self.table(section, path)?;
                     continue;
                 }
@@ -160,7 +168,7 @@ impl Layers {
                 continue;
             }
             let value = value.to_string_lossy();
-            let place = || format!("{name}={value}");
+            let place = || named(setting, &name, &value);
             self.apply(&setting.to_lowercase(), &value, Origin::Environment(name.to_string()), place)?;
         }
         Ok(())
@@ -168,7 +176,7 @@ impl Layers {
 
     /// Sets one setting, above all layers so far.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), LayerError> {
-        self.apply(name.trim(), value.trim(), Origin::Flag, || format!("{name}={value}"))
+        self.apply(name.trim(), value.trim(), Origin::Flag, || named(name.trim(), name, value))
     }
 
     fn apply(
@@ -215,6 +223,12 @@ impl Layers {
         let Self { values, models, keys, origins, preset, said: _ } = self;
         Ok(Configured { values, models, keys, origins, preset })
     }
+}
+
+// A value is shown beside the name of a setting only: behind any other name, it may be a key.
+fn named(setting: &str, name: &str, value: &str) -> String {
+    let is_known = settings::find(&setting.to_lowercase()).is_ok() || setting.eq_ignore_ascii_case(PRESET);
+    if is_known { format!("{name}={}", masked(value)) } else { name.to_owned() }
 }
 
 fn preset_of(value: &str) -> Result<Option<Preset>, SettingsError> {
@@ -316,6 +330,32 @@ mod tests {
         assert_eq!((values.topics.bulk_merge_size, values.topics.silence_minutes), (5, 9));
         let error = layers.toml("[compaction]\nstrategy = \"auto\"\n", Path::new("a.toml")).unwrap_err();
         assert!(error.to_string().contains("no section [compaction]"), "{error}");
+    }
+
+    #[test]
+    fn a_value_behind_an_unknown_name_is_not_shown() {
+        let key = "sk-nobody-must-see-this";
+        let variable = [(OsString::from("EPITOME_ANTHROPIC_API_KEY"), OsString::from(key))];
+        let error = Layers::default().environment(variable).unwrap_err().to_string();
+        assert!(error.contains("EPITOME_ANTHROPIC_API_KEY") && !error.contains(key), "{error}");
+        let error = Layers::default().set("anthropic_key", key).unwrap_err().to_string();
+        assert!(!error.contains(key), "{error}");
+        let unended = format!("[keys]\nanthropic = \"{key}");
+        let error = Layers::default().toml(&unended, Path::new("a.toml")).unwrap_err().to_string();
+        assert!(error.contains("line 2") && !error.contains(key), "{error}");
+    }
+
+    #[test]
+    fn keys_and_the_model_of_adr_033_are_taken() {
+        let mut layers = Layers::default();
+        let text =
+            "[keys]\nopenai = \"hush\"\n[conversation.history.compression]\nmodel = \"openai:gpt-4o-mini\"\n";
+        layers.toml(text, Path::new("a.toml")).unwrap();
+        let configured = layers.finish().unwrap();
+        assert_eq!(configured.values.summary.summarizer.0, ["openai:gpt-4o-mini"]);
+        assert!(!format!("{configured:?}").contains("hush"));
+        assert!(Layers::default().toml("[keys]\nacme = \"x\"\n", Path::new("a.toml")).is_err());
+        assert!(Layers::default().set("model", "x").is_err(), "elsewhere it would be anybody's");
     }
 
     #[test]

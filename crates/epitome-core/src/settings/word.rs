@@ -165,7 +165,7 @@ impl Word for Option<Money> {
     const EXPECTED: &'static str = "an amount of US dollars such as 0.05, or off";
 
     fn read(word: &str) -> Option<Self> {
-        if matches!(word.to_ascii_lowercase().as_str(), "off" | "none" | "0") {
+        if matches!(word.to_ascii_lowercase().as_str(), "off" | "none") {
             return Some(None);
         }
         let dollars: f64 = word.trim_start_matches('$').parse().ok()?;

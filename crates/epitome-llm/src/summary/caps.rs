@@ -66,8 +66,7 @@ impl Spent {
         self.usage.cache_write += billed.cache_write;
         self.usage.output += billed.output;
         let Some(tariff) = tariff else { return };
-        let sent = billed.total_input();
-        let paid = tariff.input(sent, billed.cache_read) + tariff.output(sent, billed.output);
+        let paid = tariff.billed(&billed) + tariff.output(billed.total_input(), billed.output);
         self.money = Some(self.money.unwrap_or(Money::ZERO) + paid);
     }
 }

@@ -2,7 +2,7 @@
 
 use epitome_core::checkpoint::{TranscriptOptions, serialize_for_summary};
 use epitome_core::secrets::masked;
-use epitome_core::{Chars, Message};
+use epitome_core::{Block, Chars, Message, Role};
 
 use super::fence::Fence;
 
@@ -35,7 +35,9 @@ impl Conversation {
     ///
     /// Only what was said, called and returned is told: fields of a message or a result that have no meaning for a model are not.
     pub fn of(messages: &[Message], first: usize, telling: &Telling) -> Self {
-        let pieces = (first..).zip(messages).filter_map(|(number, message)| piece(message, number, telling));
+        let pieces = (first..).zip(messages).flat_map(|(number, message)| {
+            apart(message).into_iter().filter_map(move |message| piece(&message, number, telling))
+        });
         Self { pieces: pieces.collect(), left_out: 0 }.within(telling.options.most)
     }
 
@@ -73,6 +75,16 @@ impl Conversation {
         self.pieces.splice(head..end, [note]);
         self
     }
+}
+
+// What tools gave stands by itself, so that nothing in it can pass for what the user says beside it.
+fn apart(message: &Message) -> Vec<Message> {
+    let is_result = |block: &Block| matches!(block, Block::ToolResult(_) | Block::ServerToolResult(_));
+    let (results, said): (Vec<Block>, Vec<Block>) = message.blocks.iter().cloned().partition(is_result);
+    if results.is_empty() || said.is_empty() {
+        return vec![message.clone()];
+    }
+    vec![Message::new(Role::Tool, results), Message { blocks: said, ..message.clone() }]
 }
 
 /// So many characters are kept for the note on what was left out.

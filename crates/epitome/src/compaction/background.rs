@@ -7,7 +7,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinHandle;
 use tracing::Instrument;
 
-use super::{Breaker, Compact, Prepared, Preparing};
+use epitome_llm::knowledge::Learnt;
+
+use super::{Breaker, Compact, Hidden, Prepared, Preparing};
 use crate::session::{Session, Warm};
 
 /// A compaction that is prepared.
@@ -75,6 +77,15 @@ impl Preparation {
         matches!(&self.stage, Stage::Ready(prepared) if prepared.stand_in.is_some())
     }
 
+    /// Takes what was learnt from it, if it is still there.
+    fn learnt(&mut self, hidden: &Hidden, learnt: Learnt) {
+        if let Stage::Ready(prepared) = &mut self.stage
+            && prepared.id == hidden.by
+        {
+            prepared.learnt = Some(learnt);
+        }
+    }
+
     fn end(&mut self, prepared: Option<Box<Prepared>>, tokens: Tokens) {
         let stand_in = self.stand_in.take();
         self.stage = match prepared {
@@ -100,8 +111,15 @@ impl Session {
         let session = self.clone();
         let work = async move {
             let prepared = session.prepare_now(&ask).await;
+            let hidden = prepared.as_ref().map(|prepared| prepared.hidden());
             session.preparation().end(prepared, tokens);
             drop(turnstile);
+            // It can be used from now on, and whoever does so before this is done learns by code.
+            if let Some(hidden) = hidden
+                && let Some(learnt) = session.learnt_by_model(&hidden).await
+            {
+                session.preparation().learnt(&hidden, learnt);
+            }
         };
         // It has to be known as running before it can be over.
         let mut preparation = self.preparation();
@@ -129,8 +147,15 @@ impl Session {
 
     async fn prepare_now(&self, ask: &Compact) -> Option<Box<Prepared>> {
         let lease = self.lease_if_free().await.ok().flatten()?;
-        let prepared = self.prepare(ask).await;
-        lease.give_back().await;
+        // While a model is asked, other processes are not kept from compacting: what they record shows when this is used.
+        let prepared = if self.inner().scribe.is_some() {
+            lease.give_back().await;
+            self.prepare(ask).await
+        } else {
+            let prepared = self.prepare(ask).await;
+            lease.give_back().await;
+            prepared
+        };
         match prepared {
             Ok(Preparing::Ready(prepared)) => Some(prepared),
             Ok(Preparing::Nothing(_)) => None,

@@ -1,6 +1,7 @@
 //! Committing: a compaction that was prepared on some state of a session becomes its next turn, if it still fits there.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use epitome_core::compact::{Compaction, Report, Segment};
@@ -12,7 +13,7 @@ use epitome_llm::knowledge::Learnt;
 use epitome_llm::summary;
 use serde_json::{Value, json};
 
-use super::outcome::Saves;
+use super::outcome::{Saves, dropped};
 use super::picture::Picture;
 use crate::error::{Error, Result};
 use crate::scribe::{spent_json, summaries_json};
@@ -40,6 +41,14 @@ pub(crate) struct Prepared {
     pub(crate) summaries: Vec<summary::Written>,
 }
 
+/// What a compaction is about to hide.
+pub(crate) struct Hidden {
+    /// The turn that will record it.
+    pub(crate) by: TurnId,
+    pub(crate) picture: Arc<Picture>,
+    pub(crate) ranges: Vec<Range<usize>>,
+}
+
 /// What became of it.
 pub(crate) enum Committed {
     /// It was recorded.
@@ -59,6 +68,14 @@ impl Prepared {
     /// Whether it would take the place of what stood in for it.
     pub(crate) fn replaces(&self, warm: &Warm) -> bool {
         self.stand_in.is_some() && warm.base() == self.stand_in
+    }
+
+    /// What it is about to hide.
+    pub(crate) fn hidden(&self) -> Hidden {
+        let place = |ordinal: u64| usize::try_from(ordinal).unwrap_or(usize::MAX);
+        let dropped = dropped(&self.compaction, self.picture.previous.as_deref());
+        let ranges = dropped.iter().map(|range| place(range.start)..place(range.end)).collect();
+        Hidden { by: self.id, picture: Arc::clone(&self.picture), ranges }
     }
 
     /// Whether nothing is gained by it.

@@ -32,7 +32,7 @@ use tracing::Instrument;
 pub use ask::Compact;
 pub(crate) use background::Preparation;
 pub(crate) use breaker::Breaker;
-pub(crate) use commit::{Committed, Prepared};
+pub(crate) use commit::{Committed, Hidden, Prepared};
 pub(crate) use decide::Case;
 pub(crate) use outcome::dropped;
 pub use outcome::{Outcome, Saves};
@@ -94,6 +94,9 @@ impl Session {
                     return Ok(Outcome { notes: prepared.notes, ..Outcome::nothing(prepared.report) });
                 }
                 Preparing::Ready(mut prepared) => {
+                    if ask.patient {
+                        prepared.learnt = self.learnt_by_model(&prepared.hidden()).await;
+                    }
                     let failed = self.learn(&prepared).await;
                     prepared.notes.extend(failed);
                     if let Committed::Done = self.commit(&prepared, fence).await? {
@@ -165,7 +168,7 @@ impl Session {
         };
         let trigger = report.trigger.map_or("step", Trigger::as_str);
         let saves = self.saves(&report);
-        let mut prepared = Box::new(Prepared {
+        let prepared = Box::new(Prepared {
             id: TurnId::generate(),
             picture: case.picture,
             compaction,
@@ -178,9 +181,6 @@ impl Session {
             summaries,
             saves,
         });
-        if ask.patient {
-            prepared.learnt = self.learnt_by_model(&prepared).await;
-        }
         Ok(Preparing::Ready(prepared))
     }
 

@@ -14,8 +14,8 @@ const LEFT: [u64; 3] = [75, 55, 35];
 
 impl Session {
     /// What to send in place of a request that was refused like this. Each time it is less than before, three times at most until
-    /// a call is answered; the last time without asking a model for a summary. None where the request was not refused
-    /// for its size, or nothing smaller is left to send.
+    /// something else is said; only the first time a model is asked for a summary. None where the request was not refused for its
+    /// size, or nothing smaller is left to send.
     ///
     /// What the refusal says of the window is kept for later calls of the model.
     pub async fn context_after(&self, failure: &Failure) -> Result<Option<Context>> {
@@ -37,13 +37,19 @@ impl Session {
         let room = inner.window.limit().map(|limit| limit.scaled(1.0 / ratio) - outside);
         let budget = room.filter(|room| *room > Tokens::ZERO).map_or(share, |room| room.min(share));
         let ask = Compact::after_overflow(attempt).within(budget).insisting();
-        let last = Compact { offline: true, ..ask.clone() };
+        let plain = Compact { offline: true, ..ask.clone() };
+        // Only the first attempt waits for a model, and for one that is asked already no longer than a turn does.
+        let (turnstile, side_door) = match self.turnstile(Some(budget)).await? {
+            Some(turnstile) => (Some(turnstile), None),
+            None => (None, Some(self.slot.side_door.lock().await)),
+        };
+        let first = if attempt == 1 && turnstile.is_some() { ask } else { plain.clone() };
         // A strategy that cannot meet a budget gives way to one that cuts whatever it takes.
-        for ask in [if attempt < LEFT.len() as u32 { ask } else { last.clone() }, last.by(StrategyName::Auto)]
-        {
-            self.compact_asked(ask).await?;
+        for ask in [first, plain.by(StrategyName::Auto)] {
+            self.compact_now(&ask).await?;
             let (after, _) = self.look(sent).await?;
             if after < before {
+                drop((turnstile, side_door));
                 return self.look(|warm| self.context_of(warm, None)).await.map(Some);
             }
         }

@@ -123,7 +123,7 @@ impl Session {
             ratio,
             stakes: priced.then(|| Stakes {
                 tariff: Tariff::of_counted(&inner.model, ratio),
-                summary: None,
+                summary: inner.scribe.as_ref().and_then(|scribe| scribe.tariff),
                 cached: moment.cached,
                 turns: None,
             }),

@@ -3,6 +3,8 @@
 mod patience;
 mod rehearsal;
 
+use std::sync::Arc;
+
 use epitome_core::compact::{Fallback, StrategyName};
 use epitome_core::pressure::Level;
 use epitome_core::prune::PruneMode;
@@ -10,7 +12,7 @@ use epitome_core::{Tokens, events};
 use tracing::Instrument;
 
 use super::background::thrown_away;
-use super::{Breaker, Case, Committed, Compact, Depth, Prepared};
+use super::{Breaker, Case, Committed, Compact, Depth, Prepared, summarises};
 use crate::error::Result;
 use crate::session::{Context, Session, Warm};
 
@@ -157,12 +159,21 @@ impl Session {
 
     // Takes these steps, unless somebody is at work already.
     async fn step(&self, most: Option<Tokens>, which: fn(&Compact) -> bool) -> Result<()> {
-        let Ok(_turnstile) = self.slot.turnstile.try_lock() else { return Ok(()) };
+        let Ok(turnstile) = Arc::clone(&self.slot.turnstile).try_lock_owned() else { return Ok(()) };
         let outside = self.slot.outside();
         for ask in self.look(|warm| self.steps(warm)).await?.into_iter().filter(which) {
             let ask = Compact { budget: most.map(|most| most - outside), ..ask };
             let case = Case::new(self, self.picture(Depth::Shown).await?, &ask);
-            if case.preview().await?.plan.is_some() {
+            let preview = case.preview().await?;
+            if preview.plan.is_some() && self.inner().scribe.is_some() && summarises(&preview) {
+                // A model is asked where no turn waits for it.
+                self.look(|warm| self.drop_stale(warm)).await?;
+                if !self.use_ready().await? {
+                    let tokens = self.look(|warm| self.situation(warm, most)).await?.tokens;
+                    self.prepare_behind(turnstile, tokens, Compact { patient: true, ..ask });
+                    return Ok(());
+                }
+            } else if preview.plan.is_some() {
                 self.compact_now(&ask).await?;
             }
         }
@@ -173,7 +184,7 @@ impl Session {
     async fn relieve(&self, most: Option<Tokens>) -> Result<()> {
         let (inner, outside) = (self.inner(), self.slot.outside());
         let Some(mut breaker) = self.turnstile(most).await? else { return self.stand_in(most).await };
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             // Somebody else may have seen to it while this one waited.
             let before = self.look(|warm| self.situation(warm, most)).await?;
             if before.need != Need::Now {
@@ -196,7 +207,9 @@ impl Session {
                 continue;
             }
             let budget = most.map(|most| most - outside);
-            let ask = Compact { budget, insists: most.is_some(), ..Compact::if_due() };
+            // The model was waited for already, but for where it could not be asked before the size was known.
+            let offline = inner.scribe.is_some() && (most.is_none() || round > 0);
+            let ask = Compact { budget, insists: most.is_some(), offline, ..Compact::if_due() };
             self.compact_now(&ask).await?;
             let after = self.look(|warm| self.situation(warm, most)).await?;
             breaker.tried(before.tokens, after.tokens, inner.now());

@@ -3,18 +3,16 @@
 use epitome_core::Message;
 use epitome_llm::knowledge::Learnt;
 
-use super::learn::ranges;
-use crate::compaction::Prepared;
+use crate::compaction::Hidden;
 use crate::session::Session;
 
 impl Session {
     /// What a model finds worth knowing in what a compaction hides, where the settings want that and it answers.
-    pub(crate) async fn learnt_by_model(&self, prepared: &Prepared) -> Option<Learnt> {
+    pub(crate) async fn learnt_by_model(&self, hidden: &Hidden) -> Option<Learnt> {
         let learner = self.inner().learner.as_ref()?;
-        let ranges = ranges(prepared);
-        let messages = &prepared.picture.messages;
+        let messages = &hidden.picture.messages;
         let stretch = |range: &std::ops::Range<usize>| Some((range.start, messages.get(range.clone())?));
-        let stretches: Vec<(usize, &[Message])> = ranges.iter().filter_map(stretch).collect();
+        let stretches: Vec<(usize, &[Message])> = hidden.ranges.iter().filter_map(stretch).collect();
         if stretches.is_empty() {
             return None;
         }

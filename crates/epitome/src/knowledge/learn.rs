@@ -1,7 +1,6 @@
 //! Learning: what a compaction hides is read for what stays true, and what is new of it is recorded.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use epitome_core::checkpoint::Checkpoint;
@@ -26,13 +25,6 @@ const CHUNK: usize = 500;
 /// A title has so many characters.
 const TITLE: usize = 80;
 
-/// The messages that a compaction is about to hide.
-pub(super) fn ranges(prepared: &Prepared) -> Vec<Range<usize>> {
-    let place = |ordinal: u64| usize::try_from(ordinal).unwrap_or(usize::MAX);
-    let hidden = dropped(&prepared.compaction, prepared.picture.previous.as_deref());
-    hidden.iter().map(|range| place(range.start)..place(range.end)).collect()
-}
-
 impl Session {
     /// Learns from what a compaction is about to hide. What goes wrong is returned, to be noted.
     pub(crate) async fn learn(&self, prepared: &Prepared) -> Option<String> {
@@ -48,7 +40,7 @@ impl Session {
         if let Some(learnt) = &prepared.learnt {
             return self.record_findings(learnt.findings.clone()).await.map_err(told);
         }
-        let ranges = ranges(prepared);
+        let ranges = prepared.hidden().ranges;
         let Some(extractor) = inner.extractor.as_ref().filter(|_| !ranges.is_empty()) else { return Ok(()) };
         let source = Arc::new(Source { messages: prepared.picture.messages.clone(), ranges });
         let (extractor, read) = (Arc::clone(extractor), Arc::clone(&source));

@@ -6,6 +6,7 @@ use epitome_llm::Prefix;
 use epitome_llm::summary::{Cancel, ModelSummarizer, Written};
 use epitome_wire::Dialect;
 use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::kept::Drawer;
 use crate::compaction::Picture;
@@ -17,6 +18,7 @@ pub(crate) struct Asked {
     pub(crate) summarizer: ModelSummarizer,
     heard: Arc<Mutex<Vec<Written>>>,
     cancel: Cancel,
+    _desk: Arc<OwnedSemaphorePermit>,
 }
 
 impl Asked {
@@ -24,6 +26,7 @@ impl Asked {
     pub(crate) async fn of(session: &Session, picture: &Picture) -> Option<Self> {
         let engine = &session.engine;
         let scribe = engine.0.scribe.as_ref()?;
+        let desk = Arc::clone(&scribe.desks).try_acquire_owned().ok()?;
         let (heard, cancel) = (Arc::<Mutex<Vec<Written>>>::default(), Cancel::default());
         let listener = Arc::clone(&heard);
         let mut summarizer = scribe
@@ -36,7 +39,7 @@ impl Asked {
         if scribe.behind == Some(engine.0.dialect) {
             summarizer = summarizer.behind(prefix(session, picture));
         }
-        Some(Self { summarizer, heard, cancel })
+        Some(Self { summarizer, heard, cancel, _desk: Arc::new(desk) })
     }
 
     /// What became of the summaries so far.

@@ -21,12 +21,16 @@ use epitome_llm::{
 use epitome_wire::Dialect;
 use thiserror::Error;
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 
 pub(crate) use self::asked::Asked;
 pub(crate) use self::kept::Drawer;
 pub use self::keys::Keys;
 pub(crate) use self::report::spent_json;
 pub use self::report::summaries_json;
+
+/// So many sessions have a model asked at once; each of them takes a thread, and code needs some, too.
+const DESKS: usize = 128;
 
 /// A summariser cannot be had as the settings name it.
 #[derive(Debug, Error)]
@@ -69,7 +73,10 @@ pub struct Scribe {
     /// The API that a summary is asked for behind what was sent last, where that is wanted.
     pub(crate) behind: Option<Dialect>,
     endpoints: Vec<String>,
-    tariff: Option<Tariff>,
+    /// What they cost, where that is known.
+    pub(crate) tariff: Option<Tariff>,
+    /// So many summaries are written at once.
+    pub(crate) desks: Arc<Semaphore>,
     /// How long somebody who needs a summary waits for it.
     pub(crate) patience: Duration,
     /// How long it may take where nobody waits.
@@ -125,7 +132,9 @@ impl Scribe {
             .timed(Arc::clone(&clock));
         let mut extractor =
             ModelExtractor::new(models).window(window).telling(telling).caps(caps).timed(clock);
-        let tariff = endpoints.first().and_then(|first| tariff(first, table));
+        // Whoever answers in the end, it costs no more than the dearest of them.
+        let tariffs = endpoints.iter().filter_map(|endpoint| tariff(endpoint, table));
+        let tariff = tariffs.max_by_key(|tariff| tariff.rates(Tokens::ZERO).input);
         if let Some(tariff) = tariff {
             (summarizer, extractor) = (summarizer.priced(tariff), extractor.priced(tariff));
         }
@@ -133,6 +142,8 @@ impl Scribe {
         Ok(Some(Self {
             summarizer,
             extractor: summary.learn_by_model.then_some(extractor),
+            tariff,
+            desks: Arc::new(Semaphore::new(DESKS)),
             behind: dialect.filter(|_| summary.summary_behind_prefix),
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
             tariff,

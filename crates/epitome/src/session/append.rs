@@ -135,10 +135,13 @@ impl Session {
     fn take_over(&self, warm: &mut Warm, record: &Record<'_>, receipt: &Receipt, now: Time) -> Result<()> {
         let inner = self.inner();
         match record {
-            Record::Input(drafts) => drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline)),
+            Record::Input(drafts) => {
+                self.slot.begun();
+                drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline));
+            }
             Record::Reply(drafts, reply) => {
                 let usage = reply.usage.unwrap_or_default();
-                self.slot.answered();
+                self.slot.begun();
                 if usage.total_input() >= SMALLEST_WINDOW {
                     let expected = warm.estimated(self.slot.outside(), inner);
                     inner.window.answered(&self.engine, expected, &usage);

@@ -28,7 +28,7 @@ pub(crate) struct Slot {
     pub(crate) beside: Mutex<Option<Arc<(String, String)>>>,
     /// Tokens of what is sent beside the messages.
     outside: AtomicU64,
-    /// How often what was sent was refused as too long since a call was last answered.
+    /// How often what was sent was refused as too long since something was last said.
     refusals: AtomicU32,
     /// Whether it was told that the window fills up, since there was room the last time.
     warned: AtomicBool,
@@ -56,13 +56,13 @@ impl Slot {
         Tokens(self.outside.load(Ordering::Relaxed))
     }
 
-    /// What was sent was refused as too long, for the so-manieth time since a call was answered.
+    /// What was sent was refused as too long, for the so-manieth time since something was said.
     pub(crate) fn refused(&self) -> u32 {
         self.refusals.fetch_add(1, Ordering::Relaxed).saturating_add(1)
     }
 
-    /// A call was answered.
-    pub(crate) fn answered(&self) {
+    /// Something was said: what is sent next is another request.
+    pub(crate) fn begun(&self) {
         self.refusals.store(0, Ordering::Relaxed);
     }
 

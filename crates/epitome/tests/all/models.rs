@@ -21,6 +21,8 @@ on_both!(
     stretches_survive_a_failure_and_a_restart,
     a_stand_in_stays_where_the_models_summary_no_longer_fits,
     a_summary_is_asked_for_behind_what_was_sent,
+    nobody_waits_below_the_hard_threshold_whatever_it_costs,
+    a_refused_request_waits_no_longer_than_the_deadline,
     what_is_worth_knowing_is_found_by_the_model,
 );
 
@@ -266,6 +268,54 @@ async fn stretches_survive_a_failure_and_a_restart(place: Place) {
     let written = &outcome.summaries[0];
     assert_eq!(written.rung.as_str(), "staged", "{written:?}");
     assert!(written.chunks > 1 && written.reused > 0, "{written:?}");
+}
+
+async fn nobody_waits_below_the_hard_threshold_whatever_it_costs(place: Place) {
+    use epitome::core::compact::StrategyName;
+
+    for strategy in [StrategyName::Auto, StrategyName::Tiered, StrategyName::Narrative] {
+        let upstream = Upstream::new(vec![Act::Silence]);
+        let mut settings = epitome::Settings::default();
+        settings.compact.strategy = strategy;
+        settings.max_conversation_messages = 10;
+        let builder = by_model(&place, &upstream, &HandClock::new()).model("claude-haiku-4-5");
+        let builder = builder.settings(epitome::Settings {
+            summary: epitome::core::summaries::SummarySettings {
+                summarizer: epitome::core::summaries::Writers(vec![format!("openai:m@{}", upstream.url())]),
+                ..settings.summary.clone()
+            },
+            ..settings
+        });
+        let engine = builder.build().await.unwrap();
+        let session = engine.session(strategy.as_str()).await.unwrap();
+        while session.peek().await.unwrap().pressure.level < Level::Soft {
+            chat(&session).await;
+            session.append("Go on.").await.unwrap();
+            let context = tokio::time::timeout(Duration::from_secs(30), session.context()).await;
+            assert_sendable(&context.expect("it waits for the model").unwrap(), 32_000);
+            session.reply(epitome::Reply::text("I do.")).await.unwrap();
+        }
+        engine.close().await;
+    }
+}
+
+async fn a_refused_request_waits_no_longer_than_the_deadline(place: Place) {
+    let upstream = Upstream::new(vec![Act::Silence]);
+    let clock = HandClock::new();
+    let engine = by_model(&place, &upstream, &clock).build().await.unwrap();
+    let session = engine.session("refused").await.unwrap();
+    talk_until(&session, Level::Soft).await;
+    let before = session.context().await.unwrap().tokens();
+    upstream.arrived(1).await;
+    let refusal = epitome::llm::Failure::of_reply(413, b"{}").unwrap();
+    let (context, ()) = tokio::join!(session.context_after(&refusal), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        clock.advance(20);
+    });
+    let context = context.unwrap().unwrap();
+    assert!(context.tokens() < before);
+    assert_sendable(&context, 32_000);
+    assert_eq!(upstream.requests().len(), 1, "nobody else asks it");
 }
 
 async fn a_summary_is_asked_for_behind_what_was_sent(place: Place) {

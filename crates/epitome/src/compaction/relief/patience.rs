@@ -13,7 +13,10 @@ use crate::session::Warm;
 
 impl Session {
     /// The turnstile, once nobody waits for a model any longer; none where that takes too long.
-    pub(super) async fn turnstile(&self, most: Option<Tokens>) -> Result<Option<OwnedMutexGuard<Breaker>>> {
+    pub(in crate::compaction) async fn turnstile(
+        &self,
+        most: Option<Tokens>,
+    ) -> Result<Option<OwnedMutexGuard<Breaker>>> {
         let inner = self.inner();
         let Some(scribe) = &inner.scribe else {
             return Ok(Some(Arc::clone(&self.slot.turnstile).lock_owned().await));
@@ -50,6 +53,9 @@ impl Session {
         let budget = most.map(|most| most - self.slot.outside());
         let ask = Compact { budget, insists: most.is_some(), offline: true, ..Compact::if_due() };
         self.compact_now(&ask).await?;
+        if self.look(|warm| self.situation(warm, most)).await?.overfull {
+            self.compact_now(&Compact { offline: true, ..Compact::last_resort() }).await?;
+        }
         let turn = self.look(|warm| warm.base()).await?;
         self.preparation().stand_in(turn);
         Ok(())
