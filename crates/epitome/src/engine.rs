@@ -259,6 +259,11 @@ impl Inner {
         self.window.limit().map_or(self.model.window, |shown| shown.min(self.model.window))
     }
 
+    /// Whether it is known what the model costs.
+    pub(crate) fn is_priced(&self) -> bool {
+        self.model_is_known && self.model.price.input > 0.0
+    }
+
     /// The model's tokens for so many of ours.
     pub(crate) fn billed(&self, tokens: Tokens) -> Tokens {
         Tokens((tokens.0 as f64 * self.billing.ratio(&self.model.id)).round() as u64)

@@ -120,6 +120,7 @@ impl<'a> Case<'a> {
         let name = self.request.named();
         match self.due() {
             _ if self.is_done() => Err(NOTHING_NEW.to_owned()),
+            Ok(()) if self.is_early() => self.paying_plan(),
             Ok(()) => self.due_plan(),
             Err(reason) if name == Some(StrategyName::Auto) => self.early_plan(reason),
             Err(reason) if name == Some(StrategyName::Narrative) => {
@@ -175,6 +176,20 @@ impl<'a> Case<'a> {
             Err(reason) => return Err(reason),
         };
         self.settled(plan, reach)
+    }
+
+    // Whether something is prepared so long before it is due that only its price speaks for it.
+    fn is_early(&self) -> bool {
+        self.request.occasion == Occasion::Ahead && self.pressure.level < Level::Soft
+    }
+
+    fn paying_plan(&self) -> Result<Decided, String> {
+        let whole = self.due_plan()?;
+        match &whole.verdict {
+            Some(verdict) if verdict.pays => Ok(whole),
+            Some(verdict) => Err(format!("not due, and {verdict}")),
+            None => Err(self.not_due()),
+        }
     }
 
     // Before anything is due, `auto` does what pays: a whole compaction from the soft threshold on, or a step of pruning.

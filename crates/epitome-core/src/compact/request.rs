@@ -86,7 +86,7 @@ impl<'a> Request<'a> {
     pub(super) fn budget(&self, pressure: &Pressure, fixed: Tokens) -> Tokens {
         let marks = &pressure.marks;
         // Where the fixed part alone reaches the low watermark, half of what is left must do.
-        let target = marks.target(fixed).max(Tokens((marks.hard - fixed).0 / 2));
+        let target = self.depth(marks.target(fixed).max(Tokens((marks.hard - fixed).0 / 2)));
         match (self.occasion, self.budget) {
             (_, Some(asked)) => asked,
             (Occasion::Refused(attempt), None) => {
@@ -96,6 +96,15 @@ impl<'a> Request<'a> {
             (_, None) if self.named() == Some(StrategyName::Tiered) => marks.hard - fixed,
             (_, None) => target,
         }
+    }
+
+    // What stays is billed twice: it is written to the provider's cache once more, and read again by every call. Where `auto`
+    // knows what that costs and nobody said how much is to stay, it goes down twice as far. Then a compaction has paid for itself
+    // after a few calls, not after a dozen, and seldom comes too late to do so.
+    fn depth(&self, target: Tokens) -> Tokens {
+        let by_itself = matches!(self.occasion, Occasion::BeforeCall | Occasion::Ahead);
+        let weighs = self.named() == Some(StrategyName::Auto) && self.stakes.is_some();
+        if by_itself && weighs { Tokens(target.0 / 2) } else { target }
     }
 
     /// The strategy's name where it has one.

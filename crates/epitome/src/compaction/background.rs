@@ -185,6 +185,18 @@ impl Session {
         }
     }
 
+    /// Whether a compaction is ready that pays for itself, so that `auto` need not wait until it is due. Once the provider has
+    /// forgotten what was sent, it costs nothing to send something else.
+    pub(crate) fn ready_pays(&self, warm: &Warm) -> bool {
+        let inner = self.inner();
+        let forgotten = warm.cached(inner.now(), inner) == Tokens::ZERO;
+        let pays = |prepared: &Prepared| {
+            let verdict = prepared.report.verdict;
+            verdict.is_some_and(|verdict| verdict.pays || forgotten) && !prepared.is_vain()
+        };
+        self.weighs() && matches!(&self.preparation().stage, Stage::Ready(prepared) if pays(prepared))
+    }
+
     /// Takes a compaction that is ready and still fits. One that does not is thrown away.
     pub(crate) fn take_ready(&self, warm: &Warm) -> Option<Box<Prepared>> {
         let mut preparation = self.preparation();

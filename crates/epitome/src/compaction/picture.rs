@@ -105,7 +105,6 @@ impl Session {
         let ratio = inner.billing.ratio(&inner.model.id);
         // Where the provider bills more than is known here, it bills instructions and tools.
         let billed = Tokens((moment.pressure.tokens.0 as f64 / ratio) as u64);
-        let priced = inner.model_is_known && inner.model.price.input > 0.0;
         let (path, messages) = laid_out(moment.length, read.values())?;
         let bound = inner.model_is_known && inner.model.thinking == ThinkingBinding::Prefix;
         Ok(Picture {
@@ -121,7 +120,7 @@ impl Session {
             window: Tokens((inner.window().0 as f64 / ratio) as u64),
             pressure: moment.pressure,
             ratio,
-            stakes: priced.then(|| Stakes {
+            stakes: inner.is_priced().then(|| Stakes {
                 tariff: Tariff::of_counted(&inner.model, ratio),
                 summary: inner.scribe.as_ref().and_then(|scribe| scribe.tariff),
                 cached: moment.cached,

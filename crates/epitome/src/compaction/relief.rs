@@ -62,7 +62,11 @@ impl Session {
             Need::Soon => {
                 self.step(most, any).await?;
                 self.look(|warm| self.drop_stale(warm)).await?;
-                self.prepare_soon(situation.tokens);
+                if self.look(|warm| self.ready_pays(warm)).await? {
+                    self.use_early().await?;
+                } else {
+                    self.prepare_soon(situation.tokens);
+                }
             }
             Need::Now => {
                 self.relieve(most).await?;
@@ -102,6 +106,7 @@ impl Session {
             _ if exceeds => Need::Now,
             Level::Hard if inner.settings.compact.compaction_enabled => Need::Now,
             Level::Soft if inner.settings.compact.compaction_enabled => Need::Soon,
+            Level::Warn if self.weighs() => Need::Soon,
             _ if !self.steps(warm).is_empty() => Need::Step,
             _ => Need::Nothing,
         };
@@ -114,6 +119,13 @@ impl Session {
             tokens: pressure.tokens,
             overfull: exceeds || pressure.tokens > pressure.marks.input,
         }
+    }
+
+    // Whether what is done depends on what it costs.
+    pub(super) fn weighs(&self) -> bool {
+        let (inner, compact) = (self.inner(), &self.inner().settings.compact);
+        let by_price = compact.strategy == StrategyName::Auto && inner.strategy.is_none();
+        compact.compaction_enabled && by_price && inner.is_priced()
     }
 
     // What might be done before a call although nothing is due, for all that is known without asking the strategy.
@@ -225,6 +237,13 @@ impl Session {
     fn allows(&self, breaker: &Breaker, situation: &Situation) -> bool {
         let inner = self.inner();
         situation.overfull || breaker.allows(situation.tokens, inner.window(), inner.now())
+    }
+
+    // Records what is ready before it is due, unless somebody is at work already.
+    async fn use_early(&self) -> Result<()> {
+        let Ok(_turnstile) = self.slot.turnstile.try_lock() else { return Ok(()) };
+        self.use_ready().await?;
+        Ok(())
     }
 
     // Records what was prepared in the background, if it still fits what it was made of.
