@@ -4,6 +4,7 @@ use epitome_core::Tokens;
 use epitome_core::compact::{Decision, LeadingSentences, Request, Segment, Stakes, StrategyName};
 use epitome_core::cost::Tariff;
 use epitome_core::models::ModelTable;
+use epitome_core::pressure::{Bound, Occasion};
 
 use crate::compaction::*;
 use crate::strategies::settings;
@@ -96,4 +97,45 @@ fn auto_does_little_for_few_turns() {
     let many = with(200);
     assert_eq!(many.decision, Decision::Compacted, "{}", many.reason);
     assert!(many.verdict.is_some_and(|verdict| verdict.pays));
+}
+
+#[test]
+fn auto_goes_deeper_by_itself_where_it_knows_the_price() {
+    let mut settings = settings(StrategyName::Auto);
+    settings.compact.compaction_threshold = Some(Tokens(40_000));
+    let messages = chat(70, 2_000);
+    let budget = |occasion, stakes| {
+        let request = Request { occasion, stakes, ..Request::new(&settings) };
+        run(&messages, &request, &mut LeadingSentences).report.budget
+    };
+    let priced = || Some(stakes(0));
+    assert_eq!(budget(Occasion::BeforeCall, None), Tokens(20_000), "the low watermark");
+    assert_eq!(budget(Occasion::BeforeCall, priced()), Tokens(10_000));
+    assert_eq!(budget(Occasion::Ahead, priced()), Tokens(10_000));
+    assert_eq!(budget(Occasion::Asked, priced()), Tokens(20_000), "somebody else wants it");
+    settings.compact.strategy = StrategyName::Checkpoint;
+    let request = Request { stakes: priced(), ..Request::new(&settings) };
+    assert_eq!(run(&messages, &request, &mut LeadingSentences).report.budget, Tokens(20_000));
+}
+
+#[test]
+fn what_is_prepared_before_the_soft_threshold_must_pay() {
+    let mut settings = settings(StrategyName::Auto);
+    let messages = chat(70, 2_000);
+    let sent: u64 = path(&messages).iter().map(|entry| entry.outline.tokens.0).sum();
+    // Between the warning and the soft threshold.
+    settings.compact.warn_threshold = Bound::Tokens(Tokens(sent - 1_000));
+    settings.compact.low_watermark = Bound::Tokens(Tokens(sent / 2));
+    settings.compact.soft_threshold = Bound::Tokens(Tokens(sent + 1_000));
+    settings.compact.hard_threshold = Bound::Tokens(Tokens(sent * 2));
+    let ahead = |stakes: Option<Stakes>| {
+        let request = Request { occasion: Occasion::Ahead, stakes, ..Request::new(&settings) };
+        run(&messages, &request, &mut LeadingSentences).report
+    };
+    let left = |turns| Some(Stakes { turns: Some(turns), ..stakes(sent) });
+    let few = ahead(left(1));
+    assert_eq!(few.decision, Decision::Nothing);
+    assert!(few.reason.contains("it does not pay"), "{}", few.reason);
+    assert_eq!(ahead(left(200)).decision, Decision::Compacted);
+    assert_eq!(ahead(None).decision, Decision::Nothing, "nobody knows whether it pays");
 }

@@ -19,6 +19,7 @@ mod nexus;
 mod nous_draft;
 mod nous_v4;
 mod overflow;
+mod paying;
 mod schedule;
 mod seeds;
 mod sessions;
