@@ -202,13 +202,13 @@ pub const SETTINGS: &[Setting] = settings! {
     reserve_tokens of compact, ["reserveTokens"],
         "Tokens of the window that are kept free for the next turn.";
     warn_threshold of compact, [],
-        "Above this share of what the window holds, or this many tokens, somebody should know.";
+        "Above this share of what the window holds, or this many tokens, somebody should know; auto compacts from here on where that pays for itself.";
     soft_threshold of compact, [],
         "Above this a summary is prepared in the background.";
     hard_threshold of compact, [],
         "Above this nothing is sent before it is compacted.";
     low_watermark of compact, [],
-        "What a compaction goes down to.";
+        "What a compaction goes down to; auto goes down to half of it where it knows what the model costs.";
     adaptive of compact, [],
         "Whether threshold and recency window follow the conversation: how fast it grows and how large messages are.";
     keep_recent_tokens of compact, ["NOUS_KEEP_RECENT_TOKENS", "keepTokens"],

@@ -53,7 +53,7 @@ impl Contender {
         if self.keeps_within() { window } else { ENDLESS }
     }
 
-    /// The settings that the engine does it with.
+    /// The settings that the engine does it with; who sends everything needs none.
     pub(super) fn settings(self, values: &Values, threshold: Tokens) -> Values {
         let mut values = values.clone();
         let (compact, prune) = (&mut values.compact, &mut values.prune);
@@ -69,9 +69,6 @@ impl Contender {
             Self::MaskEachTurn => prune.prune_mode = PruneMode::EveryCall,
             Self::BatchMask => prune.prune_mode = PruneMode::Steps,
             Self::Auto => {}
-        }
-        if self == Self::Full {
-            prune.tool_result_max_chars = None;
         }
         values
     }

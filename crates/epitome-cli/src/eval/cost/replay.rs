@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use epitome::ledger::Clock;
 use epitome::{Context, Engine, Input, Reply, Session};
-use epitome_core::cost::{Bill, Part, Till};
+use epitome_core::cost::{Bill, Money, Part, Till};
 use epitome_core::{Time, Tokens, Usage};
+use serde_json::Value;
 
 use super::contender::Contender;
 use super::script::{Call, Said, Script};
@@ -89,6 +90,9 @@ impl Stage<'_> {
         let waited = started.elapsed();
         if appended.is_some() && appended != context.turn {
             waits.push(waited);
+            let recorded = session.compaction().await?;
+            let account = recorded.and_then(|(_, compaction)| compaction.report);
+            self.till.summarised(account.map_or(Money::ZERO, |account| spent(&account)));
         }
         let started = Instant::now();
         // A model answers more slowly than a summary is prepared without one.
@@ -137,6 +141,28 @@ impl Stage<'_> {
     }
 }
 
+// What the summaries of a compaction cost, as recorded with it.
+fn spent(account: &str) -> Money {
+    let account: Value = serde_json::from_str(account).unwrap_or_default();
+    let micros = account.pointer("/summaries/spent/micro_dollars").and_then(Value::as_f64);
+    micros.map_or(Money::ZERO, |micros| Money::micros(micros.round() as i64))
+}
+
 fn spoken(said: &[Said]) -> Input {
     said.iter().fold(Input::default(), |input, said| input.and(Input::json(said.text.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_summaries_cost_is_read_from_the_record() {
+        let account =
+            r#"{"report":{},"summaries":{"written":[],"spent":{"calls":2,"micro_dollars":1234.4}}}"#;
+        assert_eq!(spent(account), Money::micros(1_234));
+        for free in ["{}", "", r#"{"summaries":{"spent":{"micro_dollars":null}}}"#] {
+            assert_eq!(spent(free), Money::ZERO, "{free}");
+        }
+    }
 }
