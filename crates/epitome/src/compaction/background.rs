@@ -194,7 +194,8 @@ impl Session {
             let verdict = prepared.report.verdict;
             verdict.is_some_and(|verdict| verdict.pays || forgotten) && !prepared.is_vain()
         };
-        self.weighs() && matches!(&self.preparation().stage, Stage::Ready(prepared) if pays(prepared))
+        let is_paying = matches!(&self.preparation().stage, Stage::Ready(prepared) if pays(prepared));
+        self.weighs() && is_paying && self.has_ready(warm)
     }
 
     /// Takes a compaction that is ready and still fits. One that does not is thrown away.
