@@ -41,21 +41,20 @@ pub(crate) fn run(arguments: &Count, settings: &Settings) -> anyhow::Result<()> 
         }
         Ok(())
     };
-    let outcome = if arguments.text {
-        count_texts(arguments, settings, &mut add)
-    } else {
-        count_sessions(arguments, settings, &mut add)
-    };
+    let outcome = input::each_found(&arguments.input, |sources| match arguments.text {
+        true => count_texts(arguments, sources, settings, &mut add),
+        false => count_sessions(arguments, sources, settings, &mut add),
+    });
     print(&mut out, &counts)?;
     outcome
 }
 
 fn count_sessions(
     arguments: &Count,
+    sources: &[Source],
     settings: &Settings,
     add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let sources = input::sources(&arguments.input)?;
     let work = |path: &std::path::Path, transcript| {
         let session = Session::new(path, transcript, arguments.model.as_deref(), settings);
         let beside = session.beside().tokens;
@@ -70,7 +69,7 @@ fn count_sessions(
             damaged: session.damaged(),
         })
     };
-    input::each_session(&input::options(&arguments.input), &sources, work, |_, item| match item {
+    input::each_session(&input::options(&arguments.input), sources, work, |_, item| match item {
         Item::Session(counted) => add(counted),
         _ => Ok(()),
     })
@@ -78,12 +77,13 @@ fn count_sessions(
 
 fn count_texts(
     arguments: &Count,
+    sources: &[Source],
     settings: &Settings,
     add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    for Source { path, .. } in input::sources(&arguments.input)? {
+    for Source { path, .. } in sources {
         let mut text = String::new();
-        let read = input::open(&path)?.read_to_string(&mut text);
+        let read = input::open(path)?.read_to_string(&mut text);
         read.map_err(|error| {
             failure(format!("cannot read {} as text: {error}", path.display()), "only UTF-8 text has tokens")
         })?;

@@ -72,6 +72,25 @@ pub(crate) fn readable(input: &Input) -> anyhow::Result<(Vec<Source>, Vec<anyhow
     Ok((found, refused))
 }
 
+/// Works on the files that there are; what else was named is reported, and fails the command at the end.
+pub(crate) fn each_found(
+    input: &Input,
+    work: impl FnOnce(&[Source]) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let (sources, refused) = readable(input)?;
+    for error in &refused {
+        say(format_args!("{} {error:#}", paint(WARN, "skipped:")));
+    }
+    work(&sources)?;
+    match refused.len() {
+        0 => Ok(()),
+        count => {
+            let what = format!("{count} of what was named could not be looked at");
+            Err(failure(what, "the reasons stand above; the rest was done"))
+        }
+    }
+}
+
 /// Whether this name means stdin.
 pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"

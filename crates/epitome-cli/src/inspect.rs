@@ -11,7 +11,7 @@ use epitome_wire::check::Violation;
 use serde::Serialize;
 
 use crate::args::Inspect;
-use crate::input::{self, Item};
+use crate::input::{self, Item, Source};
 use crate::print::{Align, FAINT, HEADING, Table, grouped, paint, percent, plural};
 use crate::session::Session;
 use crate::settings::Settings;
@@ -63,21 +63,24 @@ struct Problem {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Inspect, settings: &Settings) -> anyhow::Result<()> {
+    input::each_found(&arguments.input, |sources| inspect_all(arguments, sources, settings))
+}
+
+fn inspect_all(arguments: &Inspect, sources: &[Source], settings: &Settings) -> anyhow::Result<()> {
     let model = arguments.model.as_deref();
     let work = |path: &std::path::Path, transcript| {
         Ok(inspect(&Session::new(path, transcript, model, settings), settings))
     };
-    let sources = input::sources(&arguments.input)?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
-        return input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
+        return input::each_session(&input::options(&arguments.input), sources, work, |_, item| {
             let Item::Session(inspection) = item else { return Ok(()) };
             serde_json::to_writer(&mut out, &inspection)?;
             Ok(writeln!(out)?)
         });
     }
     let mut sessions = Sessions::default();
-    let outcome = input::each_session(&input::options(&arguments.input), &sources, work, |_, item| {
+    let outcome = input::each_session(&input::options(&arguments.input), sources, work, |_, item| {
         if let Item::Session(inspection) = item {
             sessions.add(inspection);
         }

@@ -11,6 +11,7 @@ mod history;
 mod import;
 mod knowledge;
 mod live;
+mod more;
 mod pick;
 mod pin;
 mod place;

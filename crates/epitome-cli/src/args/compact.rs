@@ -19,8 +19,8 @@ use super::{Database, Input, parse_bytes, parse_tokens};
 /// {"input":[…],"report":{…}}. System prompt, tools and model are counted, and are the caller's to keep. The budget is a
 /// number or "20k". Anything else on stdin is a file, and gives the file.
 ///
-/// The first digits of a session's id, in place of a file, compact that session in the ledger; --json and --report then tell what
-/// came of it, and what is only for files is refused.
+/// The first digits of a session's id, or its name, in place of a file, compact that session in the ledger; --json and --report
+/// then tell what came of it, and what is only for files is refused.
 #[derive(Args)]
 pub(crate) struct Compact {
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::{Database, Messages, Paged, parse_tokens};
 /// Which session, and in which ledger.
 #[derive(Args)]
 pub(crate) struct Which {
-    /// The session: the first digits of its id.
+    /// The session: its id, the first digits of that, or its name.
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     #[command(flatten)]

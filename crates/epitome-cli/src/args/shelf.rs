@@ -85,7 +85,7 @@ pub(crate) struct Sessions {
 /// Show a session: where it comes from, its compactions, and what was forked from it.
 #[derive(Args)]
 pub(crate) struct ShowSession {
-    /// The session, or the first digits of its id.
+    /// The session: its id, the first digits of that, or its name.
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) struct ShowSession {
   epitome history 3f2a --view           what the model sees next
   epitome history 3f2a --view 12        what it saw when it answered turn 12")]
 pub(crate) struct History {
-    /// The session, or the first digits of its id.
+    /// The session: its id, the first digits of that, or its name.
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     #[command(flatten)]
@@ -272,7 +272,7 @@ pub(crate) struct PurgeSessions {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct PurgeWhat {
-    /// The session, or the first digits of its id.
+    /// The session: its id, the first digits of that, or its name.
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
     /// Sessions in which nothing was said since, and events from before.
@@ -289,7 +289,7 @@ pub(crate) struct PurgeWhat {
 /// lists of messages) it is converted, and what that cannot express is named on stderr.
 #[derive(Args)]
 pub(crate) struct Export {
-    /// The session, or the first digits of its id.
+    /// The session: its id, the first digits of that, or its name.
     #[arg(value_name = "SESSION")]
     pub(crate) session: String,
     #[command(flatten)]

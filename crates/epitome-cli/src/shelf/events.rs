@@ -9,6 +9,7 @@ use epitome_ledger::model::{Event, EventFilter, EventReceipt, NewEvent, Novelty,
 use serde_json::json;
 
 use super::Shelf;
+use super::more::say_more;
 use super::sessions::paging;
 use crate::args::{AppendEvent, ListEvents};
 use crate::fail::misuse;
@@ -135,7 +136,7 @@ pub(super) fn list(arguments: &ListEvents, shelf: &Shelf) -> anyhow::Result<()> 
         say("no event is recorded that fits");
     }
     if let Some(next) = page.next {
-        say(paint(FAINT, format_args!("more: --after {next}")));
+        say_more(next);
     }
     Ok(())
 }

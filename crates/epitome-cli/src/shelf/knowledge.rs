@@ -6,6 +6,7 @@ use epitome_ledger::LedgerError;
 use epitome_ledger::model::{FindingFilter, FindingMark, FindingState, RecordedFinding};
 use serde_json::json;
 
+use super::more::say_more;
 use super::sessions::paging;
 use super::{Shelf, pick};
 use crate::args::Knowledge;
@@ -26,7 +27,7 @@ pub(super) fn list(arguments: &Knowledge, shelf: &Shelf) -> anyhow::Result<()> {
     }
     page.items.iter().try_for_each(|finding| print(finding, arguments.json))?;
     if let Some(next) = page.next {
-        say(paint(FAINT, format_args!("more: --after {next}")));
+        say_more(next);
     }
     Ok(())
 }

@@ -34,16 +34,9 @@ impl Live {
             None => Vec::new(),
         };
         let notation = first.first().and_then(|message| Notation::from_number(message.notation.0));
-        let answered = match recorded.head {
-            Some(head) if which.model.is_none() => {
-                let last = recorded.turns.saturating_sub(8)..recorded.turns;
-                let turns = shelf.wait(shelf.ledger.turns(shelf.tenant, head, last))?;
-                turns
-                    .into_iter()
-                    .rev()
-                    .find_map(|turn| turn.reply.and_then(|reply| reply.model).or(turn.model))
-            }
-            _ => None,
+        let model = match &which.model {
+            Some(model) => model.clone(),
+            None => answered(&recorded, shelf, settings)?.unwrap_or_default(),
         };
         let dialect = notation.map_or(Dialect::Anthropic, Notation::dialect);
         let engine = Engine::builder()
@@ -52,10 +45,26 @@ impl Live {
             .agent(recorded.agent.as_str())
             .dialect(dialect)
             .configured(settings.clone())
-            .model(which.model.clone().or(answered).unwrap_or_default());
+            .model(model);
         let session = shelf.live(async { engine.build().await?.resume(recorded.id).await })?;
         Ok(Self { recorded, session, dialect })
     }
+}
+
+/// So many of the last turns are looked at to find out which model answers.
+const LAST: u64 = 64;
+
+// The last model of those that are known, as tools write made-up names where they answer themselves; else the last one.
+fn answered(recorded: &Session, shelf: &Shelf, settings: &Settings) -> anyhow::Result<Option<String>> {
+    let Some(head) = recorded.head else { return Ok(None) };
+    let last = recorded.turns.saturating_sub(LAST)..recorded.turns;
+    let turns = shelf.wait(shelf.ledger.turns(shelf.tenant, head, last))?.into_iter().rev();
+    let mut models: Vec<String> =
+        turns.filter_map(|turn| turn.reply.and_then(|reply| reply.model).or(turn.model)).collect();
+    let is_known =
+        |model: &String| !matches!(settings.models.get(model).warning, Some(Warning::Unknown { .. }));
+    let at = models.iter().position(is_known).unwrap_or(0);
+    Ok((at < models.len()).then(|| models.swap_remove(at)))
 }
 
 impl Shelf {
@@ -138,6 +147,7 @@ pub(super) fn print_outcome(outcome: &Outcome, json: bool, dry: bool) -> anyhow:
     }
     for note in outcome.vetoes.iter().chain(&outcome.notes).chain(&report.notes) {
         match note.strip_prefix("undoes ") {
+            Some("everything") => say(paint(FAINT, "as it was before any compaction")),
             Some(turn) => say(paint(FAINT, format_args!("as it was before the compaction {turn}"))),
             None => say(format_args!("{} {note}", paint(WARN, "note:"))),
         }

@@ -1,9 +1,9 @@
-//! Finding what the user names: a session by the first digits of its id, a turn by its number.
+//! Finding what the user names: a session by the first digits of its id or by its name, a turn by its number.
 
 use epitome_ledger::Paging;
 use epitome_ledger::model::{Session, SessionId, Turn};
 
-use super::Shelf;
+use super::{Shelf, sessions};
 use crate::fail::{failure, misuse};
 
 /// Digits of an id that are shown where it need not be whole.
@@ -14,25 +14,54 @@ pub(super) fn short(id: SessionId) -> String {
     id.to_string().chars().take(DIGITS).collect()
 }
 
-/// The session whose id begins like this.
+/// What a person calls a session: its label, else the name that its agent knows it under.
+pub(super) fn called(session: &Session) -> &str {
+    session.label.as_deref().or(session.external.as_deref()).unwrap_or_default()
+}
+
+/// Whether this may be the beginning of an id.
+pub(super) fn is_id(named: &str) -> bool {
+    let is_digit = |digit: char| digit.is_ascii_hexdigit() || digit == '-';
+    !named.is_empty() && named.len() <= 36 && named.chars().all(is_digit)
+}
+
+/// The session whose id begins like this; where there is none, the one of this name.
 pub(super) fn session(shelf: &Shelf, named: &str) -> anyhow::Result<Session> {
-    let hint = "epitome sessions lists them; the first digits of an id are enough";
-    let is_id = |digit: char| digit.is_ascii_hexdigit() || digit == '-';
-    if named.is_empty() || named.len() > 36 || !named.chars().all(is_id) {
-        return Err(misuse(format!("not a session: {named:?}"), hint));
+    let hint =
+        "epitome sessions lists them; the first digits of an id are enough, or the whole name of a session";
+    let is_id = is_id(named);
+    let found = match is_id {
+        true => shelf.wait(shelf.ledger.sessions_by_prefix(shelf.tenant, named))?,
+        false => Vec::new(),
+    };
+    if let Some(session) = only(found, &format!("more than one session begins with {named}"))? {
+        return Ok(session);
     }
-    let mut found = shelf.wait(shelf.ledger.sessions_by_prefix(shelf.tenant, named))?;
-    match found.len() {
-        0 => Err(failure(format!("no session begins with {named}"), hint)),
-        1 => Ok(found.remove(0)),
-        _ => {
-            let some: Vec<String> = found.iter().take(5).map(|session| session.id.to_string()).collect();
-            Err(misuse(
-                format!("more than one session begins with {named}"),
-                format!("write more digits: {}", some.join(", ")),
-            ))
-        }
+    let found = by_name(shelf, named)?;
+    match only(found, &format!("more than one session is called {named:?}"))? {
+        Some(session) => Ok(session),
+        None if is_id => Err(failure(format!("no session begins with {named}, and none is called so"), hint)),
+        None => Err(misuse(format!("not a session: {named:?}"), hint)),
     }
+}
+
+/// The sessions that some agent knows under this name.
+pub(super) fn by_name(shelf: &Shelf, name: &str) -> anyhow::Result<Vec<Session>> {
+    if name.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = sessions::all(shelf)?;
+    found.retain(|session| session.external.as_deref() == Some(name));
+    Ok(found)
+}
+
+// What was found, if anything, unless it is more than one.
+fn only(mut found: Vec<Session>, several: &str) -> anyhow::Result<Option<Session>> {
+    if found.len() > 1 {
+        let some: Vec<String> = found.iter().take(5).map(|session| session.id.to_string()).collect();
+        return Err(misuse(several, format!("write more digits of an id: {}", some.join(", "))));
+    }
+    Ok(found.pop())
 }
 
 /// All turns on the path of a session.

@@ -6,6 +6,7 @@ use std::io::Write;
 use epitome_ledger::model::{self, Found, Hit, Order, Scope, Session, SessionId, Snippet};
 use serde_json::{Value, json};
 
+use super::more::say_more;
 use super::sessions::{self, paging};
 use super::{Shelf, pick};
 use crate::args::Search;
@@ -41,7 +42,7 @@ pub(super) fn run(arguments: &Search, shelf: &Shelf) -> anyhow::Result<()> {
         say("nothing was found; fewer words, or a prefix such as compac*, find more");
     }
     match page.next {
-        Some(next) if arguments.newest => say(paint(FAINT, format_args!("more: --after {next}"))),
+        Some(next) if arguments.newest => say_more(next),
         None if arguments.newest => {}
         _ if page.items.len() >= usize::from(arguments.paged.limit) => {
             say(paint(FAINT, "more: a higher --limit, or --newest for all of them"));

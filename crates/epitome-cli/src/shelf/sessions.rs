@@ -6,9 +6,10 @@ use epitome_ledger::Paging;
 use epitome_ledger::model::{Session, SessionFilter};
 use serde_json::{Value, json};
 
+use super::more::say_more;
 use super::{Shelf, pick, purge};
 use crate::args::{Paged, Sessions};
-use crate::print::{Align, FAINT, Table, grouped, moment, paint, say};
+use crate::print::{Align, Table, grouped, moment, say};
 
 /// Runs the command.
 pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
@@ -31,11 +32,13 @@ pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
     } else {
         write!(out, "{}", table(&page.items))?;
     }
-    if page.items.is_empty() {
-        say("no session is recorded that fits");
+    match (page.items.is_empty(), &arguments.paged.after) {
+        (true, Some(cursor)) => say(format_args!("no session that fits comes after {cursor}")),
+        (true, None) => say("no session is recorded that fits"),
+        _ => {}
     }
     if let Some(next) = page.next {
-        say(paint(FAINT, format_args!("more: --after {next}")));
+        say_more(next);
     }
     Ok(())
 }
@@ -85,7 +88,7 @@ fn table(sessions: &[Session]) -> String {
             grouped(session.messages),
             grouped(session.tokens_total.0),
             compacted,
-            format!("{fork}{}", session.label.as_deref().unwrap_or_default()),
+            format!("{fork}{}", pick::called(session)),
         ]);
     }
     table.render()

@@ -73,7 +73,7 @@ impl Drawn {
 
     fn draw(&self, out: &mut impl Write) -> anyhow::Result<()> {
         let session = &self.session;
-        writeln!(out, "{} {}", paint(HEADING, session.id), session.label.as_deref().unwrap_or_default())?;
+        writeln!(out, "{} {}", paint(HEADING, session.id), pick::called(session))?;
         let place = session.channel.as_deref().map(|channel| format!(" · {channel}")).unwrap_or_default();
         writeln!(out, "{GUTTER}{} · {}{place}", session.agent, moment(session.created))?;
         writeln!(
@@ -140,13 +140,14 @@ impl Drawn {
         let Some((_, record)) = self.compactions.iter().find(|(number, _)| *number == turn.number) else {
             return Ok(());
         };
+        let what = match is_undo(record) {
+            true => paint(WARN, "undo"),
+            false => format!("{} by {} ({})", paint(WARN, "compaction"), record.strategy, record.trigger),
+        };
         writeln!(
             out,
-            "{GUTTER}◆ turn {} {} by {} ({}), {} → {} tokens  {}",
+            "{GUTTER}◆ turn {} {what}, {} → {} tokens  {}",
             turn.number,
-            paint(WARN, "compaction"),
-            record.strategy,
-            record.trigger,
             grouped(record.tokens_before.0),
             grouped(record.tokens_after.0),
             paint(FAINT, moment(turn.time)),
@@ -188,10 +189,9 @@ impl Drawn {
     }
 }
 
-// What was recorded of a compaction when it was done.
-fn account(record: &CompactionRecord) -> Value {
-    let recorded = record.report.as_deref().map(serde_json::from_str);
-    recorded.and_then(Result::ok).unwrap_or_default()
+/// Whether this was recorded to show again what another one hid.
+pub(super) fn is_undo(record: &CompactionRecord) -> bool {
+    record.trigger == "undo"
 }
 
 fn draw_calls(out: &mut impl Write, run: &[&Turn], head: Option<TurnId>) -> anyhow::Result<()> {
@@ -211,7 +211,7 @@ fn draw_calls(out: &mut impl Write, run: &[&Turn], head: Option<TurnId>) -> anyh
 }
 
 fn named(session: &Session) -> String {
-    let label = session.label.as_deref().unwrap_or_default();
+    let label = pick::called(session);
     let turns = paint(FAINT, format_args!("({})", count(session.turns, "turn")));
     format!("{} {label} {turns}", paint(HEADING, pick::short(session.id)))
 }

@@ -1,10 +1,11 @@
 //! `epitome compact SESSION`: a session of the ledger, compacted where it is.
 
 use epitome::Compact as Ask;
+use epitome_ledger::Access;
 
 use super::live::{Live, check_budget, in_our_tokens, print_outcome};
-use super::{Shelf, writing};
-use crate::args::{Compact, Strategy, Which};
+use super::{Shelf, pick, writing};
+use crate::args::{Compact, Database, Strategy, Which};
 use crate::compact::write_report;
 use crate::fail::misuse;
 use crate::progress::Progress;
@@ -13,15 +14,27 @@ use crate::settings::Settings;
 /// The session that is meant where no file is; files come first.
 pub(crate) fn named(arguments: &Compact) -> Option<String> {
     let [only] = arguments.input.files.as_slice() else { return None };
-    let name = only.to_str().filter(|name| name.len() >= 4 && name.len() <= 36)?;
-    let is_id = name.chars().all(|digit| digit.is_ascii_hexdigit() || digit == '-') && name != "-";
-    (is_id && !only.exists()).then(|| name.to_owned())
+    let name = only.to_str().filter(|name| *name != "-" && !only.exists())?;
+    let is_id = (4..=36).contains(&name.len()) && pick::is_id(name);
+    (is_id || is_name(name, &arguments.database)).then(|| name.to_owned())
+}
+
+// Most likely it is a file that is not there; then the ledger has no say in it, whatever is the matter with it.
+fn is_name(name: &str, database: &Database) -> bool {
+    let Ok(shelf) = Shelf::open(database, Access::ReadOnly) else { return false };
+    let found = pick::by_name(&shelf, name);
+    shelf.close();
+    found.is_ok_and(|found| !found.is_empty())
 }
 
 /// Runs the command.
 pub(crate) fn run(session: &str, arguments: &Compact, settings: &Settings) -> anyhow::Result<()> {
     let of_files = [
-        ("--output", arguments.output.is_some(), "epitome export SESSION -o FILE writes it to a file"),
+        (
+            "--output",
+            arguments.output.is_some(),
+            "epitome context SESSION --json prints what is sent of it then",
+        ),
         ("--pin", !arguments.pin.is_empty(), "epitome pin SESSION keeps messages"),
         ("--seal", !arguments.seal.is_empty(), "epitome seal SESSION closes a topic"),
         ("--expand", !arguments.expand.is_empty(), "epitome undo SESSION --messages N-M shows some again"),

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::Shelf;
 use super::live::Live;
+use super::show::is_undo;
 use crate::args::WatchSession;
 use crate::print::{FAINT, GOOD, WARN, count, grouped, moment, paint};
 use crate::settings::Settings;
@@ -80,10 +81,12 @@ fn print(shelf: &Shelf, turn: &Turn, limit: Option<Tokens>, json: bool) -> anyho
     let place = format!("{:>5}  {}", turn.number, moment(turn.time));
     match compaction {
         Some(record) => {
+            let what = match is_undo(&record) {
+                true => "undone".to_owned(),
+                false => format!("compacted ({}, {})", record.strategy, record.trigger),
+            };
             let told = format!(
-                "compacted ({}, {}): {} → {} tokens",
-                record.strategy,
-                record.trigger,
+                "{what}: {} → {} tokens",
                 grouped(record.tokens_before.0),
                 grouped(record.tokens_after.0)
             );

@@ -29,6 +29,17 @@ fn plain_text_is_counted_exactly() {
     assert!(refused.stderr.contains("UTF-8"), "{}", refused.stderr);
 }
 
+#[test]
+fn what_is_there_is_counted_where_other_files_are_missing() {
+    for more in [&["--json"][..], &["--json", "--text"]] {
+        let ran = epitome(&[&["count", &example(), "nope.json"], more].concat());
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert_eq!(ran.stdout.iter().filter(|byte| **byte == b'\n').count(), 1, "{}", ran.stderr);
+        assert!(ran.stderr.contains("skipped: cannot read nope.json"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("1 of what was named could not be looked at"), "{}", ran.stderr);
+    }
+}
+
 // A session whose provider bills 1.3 tokens for each of ours, and 3,000 for a system prompt that the file does not show.
 fn billed_session(calls: usize) -> String {
     let mut lines = vec![json!({"type": "session", "id": "billed", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/tmp", "provider": "anthropic", "modelId": "claude-sonnet-4-5", "thinkingLevel": "off"}).to_string()];

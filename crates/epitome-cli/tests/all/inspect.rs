@@ -92,6 +92,15 @@ fn a_folder_gives_a_line_a_session_and_a_total() {
         ran.stderr
     );
     assert!(String::from_utf8(ran.stdout).unwrap().contains("2 sessions"), "the others are still shown");
+
+    let ran = epitome(&["inspect", "--json", &example(), "nope.jsonl"]);
+    assert_eq!(
+        (ran.code, ran.stdout.iter().filter(|byte| **byte == b'\n').count()),
+        (1, 1),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("skipped: cannot read nope.jsonl"), "{}", ran.stderr);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::run::{epitome, fixtures};
 on_both!(
     paths_identifiers_and_other_scripts_are_found,
     sessions_are_listed_filtered_and_paged,
+    sessions_go_by_their_names,
     what_a_marker_stands_for_is_recalled,
     a_search_stays_where_it_is_told,
 );
@@ -59,6 +60,10 @@ fn sessions_are_listed_filtered_and_paged(desk: &Desk) {
         let mut arguments = vec!["sessions", "--json", "--limit", "4"];
         arguments.extend(after.iter().flat_map(|cursor| ["--after", cursor]));
         let ran = desk.run(&arguments);
+        if after.is_none() {
+            let again = format!("more: epitome sessions --json --limit 4 --db {} --after ", desk.address());
+            assert!(ran.stderr.contains(&again), "{}", ran.stderr);
+        }
         paged.extend(ran.json_lines());
         after = ran.stderr.split("--after ").nth(1).map(|cursor| cursor.trim().to_owned());
         if after.is_none() {
@@ -72,6 +77,38 @@ fn sessions_are_listed_filtered_and_paged(desk: &Desk) {
     let table = desk.run(&["sessions"]);
     assert!(table.text().contains("Draw the hive map"), "{}", table.text());
     assert!(!table.text().contains('\u{1b}'), "no colours where there is no terminal");
+}
+
+/// Opens a session as an agent of somebody's own does, and returns its id.
+fn opened(desk: &Desk, agent: &str, name: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let engine = epitome::Engine::builder().db(desk.address()).agent(agent).build().await.unwrap();
+        let session = engine.session(name).await.unwrap();
+        session.append("How deep is the harbour?").await.unwrap();
+        session.id().to_string()
+    })
+}
+
+fn sessions_go_by_their_names(desk: &Desk) {
+    desk.import(&[fixtures().join("chat.json").to_str().unwrap()]);
+    let id = opened(desk, "pilot", "ticket 4711");
+    let listed = desk.run(&["sessions"]);
+    assert!(listed.text().contains("ticket 4711"), "{}", listed.text());
+    for arguments in [&["show", "--json"][..], &["context", "--json"], &["compact", "--json", "--dry-run"]] {
+        let (named, by_id) = ([arguments, &["ticket 4711"]].concat(), [arguments, &[id.as_str()]].concat());
+        assert_eq!(desk.run(&named).text(), desk.run(&by_id).text(), "{arguments:?}");
+    }
+    let digits = opened(desk, "pilot", "0000");
+    assert_eq!(desk.run(&["show", "--json", "0000"]).json()["id"], digits.as_str());
+    let other = opened(desk, "tug", "ticket 4711");
+    let several = desk.run(&["show", "ticket 4711"]);
+    assert_eq!(several.code, 2, "{}", several.stderr);
+    assert!(several.stderr.contains(&id) && several.stderr.contains(&other), "{}", several.stderr);
+    let nobody = desk.run(&["show", "ticket"]);
+    assert!(nobody.stderr.contains("or the whole name of a session"), "{}", nobody.stderr);
+    let missing = desk.run(&["compact", "ticket.json"]);
+    assert!(missing.stderr.contains("cannot read ticket.json"), "{}", missing.stderr);
 }
 
 /// A session whose tool results are long enough to be pruned, in a format.

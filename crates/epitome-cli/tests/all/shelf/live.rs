@@ -89,11 +89,15 @@ fn a_session_is_compacted_and_undone(desk: &Desk) {
     assert!(part["turn"].is_string(), "{part}");
     let undone = desk.run(&["undo", &id, "--all"]);
     assert!(
-        undone.text().contains(" tokens") && !undone.stderr.contains("note: undoes"),
+        undone.text().contains(" tokens") && undone.stderr.contains("as it was before any compaction\n"),
         "{}",
         undone.stderr
     );
     assert_eq!(desk.run(&["context", "--json", &id]).json(), whole, "everything is shown again");
+    let drawn = desk.run(&["show", &id]);
+    assert!(drawn.text().contains(" undo, ") && !drawn.text().contains("(undo)"), "{}", drawn.text());
+    let watched = desk.run(&["watch", &id, "--last", "1", "--turns", "1"]);
+    assert!(watched.text().contains("  undone: "), "{}", watched.text());
     let again = desk.run(&["undo", &id, "--all"]);
     assert_eq!(again.code, 1, "{}", again.stderr);
     assert!(again.stderr.contains("hint: epitome show"), "{}", again.stderr);

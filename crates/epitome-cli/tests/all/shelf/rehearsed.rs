@@ -31,6 +31,8 @@ fn what_is_for_files_is_refused_and_a_report_is_written() {
     let id = imported(&desk);
     let refused: [&[&str]; 4] =
         [&["--turns", "3"], &["--cache", "warm"], &["--lenient"], &["--format", "chat"]];
+    let elsewhere = desk.run(&["compact", &id, "--output", "small.jsonl"]);
+    assert!(elsewhere.stderr.contains("hint: epitome context SESSION --json"), "{}", elsewhere.stderr);
     for flags in refused {
         let ran = desk.run(&[&["compact", &id, "--dry-run"], flags].concat());
         assert_eq!(ran.code, 2, "{flags:?}: {}", ran.stderr);
@@ -41,6 +43,28 @@ fn what_is_for_files_is_refused_and_a_report_is_written() {
     desk.run(&[&asked[..], &CHECKPOINT].concat()).text();
     let told: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
     assert!(told["turn"].is_string() && told["report"]["tokens_after"].as_u64().unwrap() <= 4_000, "{told}");
+}
+
+#[test]
+fn the_last_model_that_is_known_counts() {
+    let desk = Desk::new();
+    let said = |role: &str, text: &str, model: Option<&str>| {
+        json!({"type": "message", "message": {"role": role, "content": [{"type": "text", "text": text}], "model": model}})
+            .to_string()
+    };
+    let lines = [
+        json!({"type": "session", "id": "two models", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/tmp"})
+            .to_string(),
+        said("user", "How deep is the harbour?", None),
+        said("assistant", "Nine metres.", Some("claude-opus-4-5")),
+        said("user", "Stop.", None),
+        said("assistant", "Stopped.", Some("made-up")),
+    ];
+    desk.import_text(&(lines.join("\n") + "\n"));
+    let id = desk.sessions()[0]["id"].as_str().unwrap().to_owned();
+    let told = |more: &[&str]| desk.run(&[&["context", &id], more].concat()).stderr;
+    assert_eq!(told(&[]), told(&["--model", "claude-opus-4-5"]));
+    assert_ne!(told(&[]), told(&["--model", "made-up"]));
 }
 
 #[test]
