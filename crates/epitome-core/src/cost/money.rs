@@ -45,6 +45,11 @@ impl Money {
         Self(self.0.saturating_mul(i128::from(tokens.0)))
     }
 
+    /// What falls to each of so many; nothing where there are none.
+    pub fn among(self, count: u64) -> Self {
+        Self(self.0.checked_div(i128::from(count)).unwrap_or(0))
+    }
+
     pub(super) fn raw(self) -> i128 {
         self.0
     }

@@ -189,18 +189,36 @@ pub fn least_gain(situation: &Situation, unchanged: Tokens) -> Option<Tokens> {
     u64::try_from(gain).ok().map(Tokens).filter(|gain| *gain <= situation.tokens - unchanged)
 }
 
+impl Verdict {
+    // What a later call saves: the second one tells, unless it saves nothing while others do, as where long contexts cost
+    // more. Nothing is said of calls that do not save.
+    fn later(&self) -> Option<String> {
+        if self.saving_per_turn > Money::ZERO {
+            return Some(self.saving_per_turn.to_string());
+        }
+        let average = (self.saving + self.cost_now).among(self.turns.saturating_sub(1));
+        (average > Money::ZERO).then(|| format!("{average} on average"))
+    }
+}
+
 impl fmt::Display for Verdict {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pays, cost_now, saving_per_turn, saving, turns, expected, rewritten, summary, .. } = self;
+        let Self { pays, cost_now, saving, turns, expected, rewritten, summary, .. } = self;
         out.write_str(if *pays { "it pays: " } else { "it does not pay: " })?;
         if *cost_now > Money::ZERO {
             write!(out, "billing {rewritten:#} cached tokens again")?;
             if *summary > Money::ZERO {
                 write!(out, " and the summary ({summary})")?;
             }
-            write!(out, " cost {cost_now} now, each later turn saves {saving_per_turn}")?;
+            write!(out, " cost {cost_now} now")?;
+            if let Some(later) = self.later() {
+                write!(out, ", each later turn saves {later}")?;
+            }
         } else {
-            write!(out, "the next call already saves {}, each later one {saving_per_turn}", -*cost_now)?;
+            write!(out, "the next call already saves {}", -*cost_now)?;
+            if let Some(later) = self.later() {
+                write!(out, ", each later one {later}")?;
+            }
         }
         match self.break_even_turns {
             Some(1) => {}

@@ -1,7 +1,7 @@
 //! What compaction costs and saves.
 
 use epitome_core::cost::{
-    CacheState, Change, MOST_TURNS, Money, Situation, SummaryCall, Tariff, growth, least_gain,
+    CacheState, Change, MOST_TURNS, Money, Situation, SummaryCall, Tariff, Verdict, growth, least_gain,
     remaining_turns, worth_compacting, worth_pruning,
 };
 use epitome_core::models::{Caching, LongContext, ModelTable, Price};
@@ -68,6 +68,35 @@ fn a_lapsed_cache_makes_it_free() {
         verdict.to_string(),
         "it pays: the next call already saves $0.062, each later one $0.00500; over 1 expected turn that is $0.062"
     );
+}
+
+#[test]
+fn calls_that_save_nothing_are_not_said_to_save() {
+    let verdict = Verdict {
+        cost_now: Money::micros(-285_000),
+        saving_per_turn: Money::micros(-370),
+        saving: Money::micros(1_270_000),
+        break_even_turns: Some(1),
+        ..worth_compacting(&situation(46), &change())
+    };
+    assert_eq!(
+        verdict.to_string(),
+        "it pays: the next call already saves $0.285, each later one $0.022 on average; over 46 expected turns that \
+         is $1.27"
+    );
+    let dearer = Verdict { saving: Money::micros(280_000), ..verdict };
+    assert_eq!(
+        dearer.to_string(),
+        "it pays: the next call already saves $0.285; over 46 expected turns that is $0.280"
+    );
+    let never = Verdict {
+        pays: false,
+        cost_now: Money::micros(285_000),
+        saving: Money::micros(-300_000),
+        break_even_turns: None,
+        ..verdict
+    };
+    assert!(!never.to_string().contains("saves"), "{never}");
 }
 
 #[test]
