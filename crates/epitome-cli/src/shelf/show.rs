@@ -194,6 +194,12 @@ pub(super) fn is_undo(record: &CompactionRecord) -> bool {
     record.trigger == "undo"
 }
 
+// What was recorded of a compaction when it was done.
+fn account(record: &CompactionRecord) -> Value {
+    let recorded = record.report.as_deref().map(serde_json::from_str);
+    recorded.and_then(Result::ok).unwrap_or_default()
+}
+
 fn draw_calls(out: &mut impl Write, run: &[&Turn], head: Option<TurnId>) -> anyhow::Result<()> {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(()) };
     let numbers = match first.number == last.number {
