@@ -5,10 +5,10 @@ mod waiting;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use epitome::llm::ClientError;
+use epitome::llm::summary::{ModelSummarizer, Written};
 use epitome::{Scribe, ScribeError};
 use epitome_core::cost::Tariff;
-use epitome_llm::ClientError;
-use epitome_llm::summary::{ModelSummarizer, Written};
 
 pub(crate) use self::account::Account;
 use self::waiting::Waiting;

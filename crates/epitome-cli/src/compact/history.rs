@@ -10,7 +10,6 @@ use epitome_core::digest::Digest;
 use epitome_core::loss::{self, Loss};
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Block, Entry, Message, Role, Tokens};
-use epitome_llm::summary::ModelSummarizer;
 use epitome_wire::files::{Damage, FileError, Format, ReadOptions, Transcript, read_all};
 use epitome_wire::{Body, Dialect, Layout, append_system, decode_message};
 

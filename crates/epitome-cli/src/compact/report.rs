@@ -7,7 +7,6 @@ use epitome_core::Tokens;
 use epitome_core::compact::{self, Limits};
 use epitome_core::loss::Loss;
 use epitome_core::prune::{PruneMode, Rule, Size, Step, ThinkingRule};
-use epitome_llm::summary::Written;
 use epitome_wire::check::{self, Violation, check_rewrite};
 use epitome_wire::files::{ReadOptions, Thread, ThreadKind, read_all};
 use serde::Serialize;

@@ -5,7 +5,6 @@ use epitome_core::compact::{self, Compaction, Preset, Request, StrategyName, str
 use epitome_core::fidelity::{Baseline, Context};
 use epitome_core::settings::Settings as Values;
 use epitome_core::{Entry, Message, Tokens};
-use epitome_llm::summary::Written;
 
 use crate::compact::history::{self, Model};
 use crate::fail::misuse;

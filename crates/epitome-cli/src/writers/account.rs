@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use epitome::llm::summary::Written;
 use epitome_core::cost::Money;
-use epitome_llm::summary::Written;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

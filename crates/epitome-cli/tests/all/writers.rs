@@ -175,7 +175,7 @@ fn fidelity_is_measured_with_the_model_and_without() {
 }
 
 #[test]
-fn whoever_interrupts_it_leaves_nothing_behind() {
+fn whoever_ends_it_finds_nothing_left_behind() {
     let upstream = Upstream::new(vec![Act::Silence]);
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("small.jsonl");
@@ -185,8 +185,8 @@ fn whoever_interrupts_it_leaves_nothing_behind() {
         asking(&model(&upstream), &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(upstream.arrived(1));
-    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(interrupted.success());
+    let ended = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(ended.success());
     assert!(!child.wait().unwrap().success());
     runtime.block_on(upstream.gone(1));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
