@@ -146,7 +146,6 @@ impl Scribe {
             desks: Arc::new(Semaphore::new(DESKS)),
             behind: dialect.filter(|_| summary.summary_behind_prefix),
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
-            tariff,
             patience: seconds(summary.summary_wait_seconds),
             longest: seconds(summary.summary_max_seconds),
         }))
