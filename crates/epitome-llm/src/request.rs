@@ -32,8 +32,9 @@ pub(crate) fn body(
     for message in &call.messages {
         messages.extend(encode_message(dialect, message)?);
     }
-    if dialect == Dialect::Anthropic && call.prefix.is_some() {
-        messages.last_mut().map(|last| *last = with_breakpoint(last));
+    if let Some(last) = messages.last_mut().filter(|_| dialect == Dialect::Anthropic && call.prefix.is_some())
+    {
+        *last = with_breakpoint(last);
     }
     let list = if dialect == Dialect::Responses { "input" } else { "messages" };
     fields.push((list, format!("[{}]", messages.join(","))));
