@@ -38,8 +38,8 @@ pub(crate) struct Cli {
     #[arg(long = "set", global = true, value_name = "NAME=VALUE")]
     pub(crate) settings: Vec<String>,
     /// Who writes summaries: offline, anthropic:MODEL, openai:MODEL, or openai:MODEL@URL for a server of your own; several,
-    /// separated by commas, are asked in order. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY, or from [keys] in
-    /// epitome.toml. Where a model fails or does worse than code, code picks the summary.
+    /// separated by commas, are asked in order. Keys come from ANTHROPIC_API_KEY and OPENAI_API_KEY, or from the keys
+    /// in epitome.toml. Where a model fails or does worse than code, code picks the summary.
     #[arg(long, global = true, value_name = "MODEL")]
     pub(crate) summarizer: Option<String>,
     /// Log what happens, as JSON lines on stderr with --log json.
