@@ -59,13 +59,15 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn start(
-        connection: Connection,
+        mut connection: Connection,
         shared: Arc<Shared>,
         log: Log,
     ) -> Result<(Self, JoinHandle<()>)> {
         let (jobs, waiting) = sync_channel(WAITING);
+        // Before anybody can read: what was set aside is seen by nobody.
+        let upkeep = Upkeep::new(&mut connection, &shared);
         let thread = thread::Builder::new().name("epitome-ledger-writer".to_owned());
-        let handle = thread.spawn(move || run(connection, &shared, &waiting, log));
+        let handle = thread.spawn(move || run(connection, &shared, &waiting, log, upkeep));
         let handle = handle.map_err(|error| LedgerError::Unavailable(format!("no thread: {error}")))?;
         Ok((Self { jobs }, handle))
     }
@@ -133,8 +135,13 @@ pub(super) fn guarded<T>(connection: &mut Connection, shared: &Shared, work: imp
     result
 }
 
-fn run(mut connection: Connection, shared: &Shared, waiting: &Receiver<Job>, mut log: Log) {
-    let mut upkeep = Upkeep::new(&mut connection, shared);
+fn run(
+    mut connection: Connection,
+    shared: &Shared,
+    waiting: &Receiver<Job>,
+    mut log: Log,
+    mut upkeep: Upkeep,
+) {
     let mut paused = Instant::now();
     loop {
         let job = match waiting.recv_timeout(upkeep.patience()) {
