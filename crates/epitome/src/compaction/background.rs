@@ -53,7 +53,7 @@ impl Preparation {
     }
 
     /// Whether another one is of use at this size.
-    fn is_wanted(&self, tokens: Tokens) -> bool {
+    pub(super) fn is_wanted(&self, tokens: Tokens) -> bool {
         match &self.stage {
             // A task that has ended without a word panicked.
             Stage::Running(task) => task.is_finished(),

@@ -182,7 +182,10 @@ impl Session {
                 self.look(|warm| self.drop_stale(warm)).await?;
                 if !self.use_ready().await? {
                     let tokens = self.look(|warm| self.situation(warm, most)).await?.tokens;
-                    self.prepare_behind(turnstile, tokens, Compact { patient: true, ..ask });
+                    // What came to nothing is not paid for again at every turn.
+                    if self.preparation().is_wanted(tokens) {
+                        self.prepare_behind(turnstile, tokens, Compact { patient: true, ..ask });
+                    }
                     return Ok(());
                 }
             } else if preview.plan.is_some() {
