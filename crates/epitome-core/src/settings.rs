@@ -200,7 +200,7 @@ pub const SETTINGS: &[Setting] = settings! {
     compaction_threshold of compact, ["NOUS_COMPACTION_THRESHOLD", "CompactionThresholdTokens", "input_token_budget", "INPUT_TOKEN_BUDGET", "NOUS_INPUT_TOKEN_BUDGET"],
         "Compaction is due when everything that is sent exceeds this, in place of hard_threshold. As long as they have their defaults, warn_threshold, soft_threshold and low_watermark are then 3/4, 5/6 and 1/2 of it.";
     reserve_tokens of compact, ["reserveTokens"],
-        "Tokens of the window that are kept free for the next turn.";
+        "Tokens of the window that are kept free for the next turn: at most a quarter of it, or half where more than the default is asked for; in small windows no more than the model can say at once.";
     warn_threshold of compact, [],
         "Above this share of what the window holds, or this many tokens, somebody should know; auto compacts from here on where that pays for itself.";
     soft_threshold of compact, [],
@@ -259,6 +259,8 @@ pub const SETTINGS: &[Setting] = settings! {
         "Whether changes of subject are looked for that nobody announced, by the words that exchanges share.";
     summarizer of summary, ["summary_model", "NOUS_SUMMARY_MODEL", "background_model"],
         "Who writes summaries: offline, or models in the order in which they are asked, separated by commas: anthropic:MODEL, openai:MODEL or responses:MODEL, each with @URL behind it for a server of your own.";
+    summary_instructions of summary, [],
+        "What every summary that a model writes is to mind, in your words; epitome instruct says more for one session.";
     summary_delta of summary, [],
         "Whether a model names the changes to a checkpoint and code makes them, or writes it anew each time.";
     summary_behind_prefix of summary, [],

@@ -19,11 +19,16 @@ impl Writers {
     }
 }
 
+/// How long instructions may be: what takes more of the model's window leaves too little of it for the conversation.
+pub const MOST_INSTRUCTIONS: Chars = Chars(8_000);
+
 /// The settings of summaries by a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SummarySettings {
     /// Who writes them.
     pub summarizer: Writers,
+    /// What every summary is to mind.
+    pub summary_instructions: String,
     /// Whether the model names the changes to a checkpoint, and code makes them.
     pub summary_delta: bool,
     /// Whether the request stands behind the conversation as it was sent, so that the provider's cache serves it.
@@ -57,6 +62,7 @@ impl Default for SummarySettings {
         let told = TranscriptOptions::default();
         Self {
             summarizer: Writers::default(),
+            summary_instructions: String::new(),
             summary_delta: true,
             summary_behind_prefix: false,
             summary_wait_seconds: 20,
@@ -94,6 +100,11 @@ impl SummarySettings {
         let wrong =
             |name, value: String, allowed: String| Err(SettingsError::OutOfRange { name, value, allowed });
         let ends = Chars(self.tool_result_head_chars.0.saturating_add(self.tool_result_tail_chars.0));
+        let length = Chars::of(&self.summary_instructions);
+        if length > MOST_INSTRUCTIONS {
+            let (value, allowed) = (format!("{length} characters"), format!("at most {MOST_INSTRUCTIONS}"));
+            return wrong("summary_instructions", value, allowed);
+        }
         if self.summary_max_calls == 0 {
             return wrong("summary_max_calls", "0".to_owned(), "at least 1".to_owned());
         }

@@ -75,6 +75,17 @@ pub fn is_plain_user_message(outline: &Outline) -> bool {
     outline.role == Role::User && !carries_results(outline)
 }
 
+/// Whether a program speaks in the user's name: a text that stands in one element, as in
+/// `<environment_context>…</environment_context>`. Nobody types that.
+pub fn is_framed(text: &str) -> bool {
+    let inside = text.trim().strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+    let Some((tag, rest)) = inside.and_then(|inside| inside.split_once('>')) else { return false };
+    let name = tag.split_whitespace().next().unwrap_or_default();
+    let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | ':');
+    let closes = rest.rsplit_once("</").is_some_and(|(_, closed)| closed == name);
+    !name.is_empty() && name.chars().all(is_name) && closes
+}
+
 /// Whether the message answers tool calls: it comes from the client and carries a tool result.
 pub fn is_tool_result_message(outline: &Outline) -> bool {
     matches!(outline.role, Role::User | Role::Tool) && carries_results(outline)

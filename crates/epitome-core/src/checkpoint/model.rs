@@ -151,7 +151,7 @@ impl Checkpoint {
     }
 
     /// The same, to be changed; `None` for sections that are no plain list.
-    pub(super) fn items_mut(&mut self, section: Section) -> Option<&mut Vec<Item>> {
+    pub fn items_mut(&mut self, section: Section) -> Option<&mut Vec<Item>> {
         Some(match section {
             Section::Constraints => &mut self.constraints,
             Section::Done => &mut self.done,

@@ -58,6 +58,10 @@ pub(super) struct Decided {
     pub(super) verdict: Option<Verdict>,
 }
 
+fn tokens_of(path: &[Entry], stretches: &[std::ops::Range<usize>]) -> Tokens {
+    stretches.iter().map(|stretch| tokens(path.get(stretch.clone()).unwrap_or_default())).sum()
+}
+
 /// Whether a plan is to be brought into the budget.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -81,7 +85,10 @@ impl<'a> Case<'a> {
             Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous, recent: None };
         let ground = Ground::of(path, messages, &limits, count);
         let budget = match (request.occasion, request.budget) {
-            (Occasion::Refused(_), _) | (_, None) => request.budget(&pressure, fixed).max(ground.minimum),
+            (Occasion::Refused(_), _) | (_, None) => {
+                let pinned = tokens_of(path, &ground.pinned);
+                request.budget(&pressure, fixed, path, pinned).max(ground.minimum)
+            }
             // Less than what must stay cannot be had; whoever asked for it is told by how much it was missed.
             (_, Some(asked)) => asked.max(ground.minimum),
         };
@@ -101,7 +108,10 @@ impl<'a> Case<'a> {
             fixed,
             pressure,
             budget,
-            ground: ground.within(budget),
+            ground: match (request.occasion, request.budget) {
+                (Occasion::Ahead, _) | (_, Some(_)) => ground.within(budget),
+                (_, None) => ground.with_room(budget),
+            },
             recent: None,
         }
     }

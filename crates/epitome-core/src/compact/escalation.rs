@@ -18,13 +18,15 @@ pub(super) struct Escalation<'s> {
     pub(super) offline: Digest<'s>,
     pub(super) fallback: Fallback,
     pub(super) mask_secrets: bool,
+    /// What summaries are to mind.
+    pub(super) instructions: Option<&'s str>,
     /// The first messages of the stretches that could not be summarised, and why.
     pub(super) failures: Vec<(usize, String)>,
 }
 
 impl Summarizer for Escalation<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
-        let text = self.written(request)?;
+        let text = self.written(&SummaryRequest { instructions: self.instructions, ..request.clone() })?;
         Ok(if self.mask_secrets { masked(&text).into_owned() } else { text })
     }
 

@@ -1,10 +1,13 @@
 //! What a compaction is asked to do, and what that means in tokens.
 
+use super::cuts::{leading, unseen};
 use super::plan::Strategy;
 use super::segment::Compaction;
 use super::settings::{Fallback, StrategyName};
 use super::strategies::effective;
+use super::strategies::layout::tokens;
 use super::worth::Stakes;
+use crate::message::Role;
 use crate::outline::Entry;
 use crate::pressure::{Marks, Occasion, Pressure};
 use crate::prune::ThinkingRule;
@@ -41,6 +44,8 @@ pub struct Request<'a> {
     pub stakes: Option<Stakes>,
     /// Whether the provider binds thinking to what stands before it.
     pub thinking: ThinkingRule,
+    /// What summaries are to mind, behind what the settings say.
+    pub instructions: Option<&'a str>,
     /// Who tells the log.
     pub telling: Telling,
 }
@@ -71,8 +76,19 @@ impl<'a> Request<'a> {
             previous: None,
             stakes: None,
             thinking: ThinkingRule::Free,
+            instructions: None,
             telling: Telling::AtOnce,
         }
+    }
+
+    /// Everything that summaries are to mind: what the settings say, then what this request says.
+    pub(super) fn minding(&self) -> Option<String> {
+        let general = self.settings.summary.summary_instructions.as_str();
+        let all: Vec<&str> = [general, self.instructions.unwrap_or_default()]
+            .into_iter()
+            .filter(|text| !text.trim().is_empty())
+            .collect();
+        (!all.is_empty()).then(|| all.join("\n"))
     }
 
     /// Where a conversation stands of which all this is sent.
@@ -82,19 +98,31 @@ impl<'a> Request<'a> {
         Pressure::at(sent, self.marks.unwrap_or_else(decided))
     }
 
-    /// The budget of the conversation: what was asked for, or what the thresholds leave beside `fixed`.
-    pub(super) fn budget(&self, pressure: &Pressure, fixed: Tokens) -> Tokens {
+    /// The budget of the conversation: what was asked for, or what the thresholds leave beside `fixed`; `pinned` of it is taken.
+    pub(super) fn budget(
+        &self,
+        pressure: &Pressure,
+        fixed: Tokens,
+        path: &[Entry],
+        pinned: Tokens,
+    ) -> Tokens {
         let marks = &pressure.marks;
+        let most = marks.hard - fixed;
         // Where the fixed part alone reaches the low watermark, half of what is left must do.
-        let target = self.depth(marks.target(fixed).max(Tokens((marks.hard - fixed).0 / 2)));
+        let target = self.depth(marks.target(fixed).max(Tokens(most.0 / 2)));
         match (self.occasion, self.budget) {
             (_, Some(asked)) => asked,
             (Occasion::Refused(attempt), None) => {
-                marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)))
+                let target =
+                    marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)));
+                // What was refused was longer than anybody thought, so the upper marks are no measure.
+                if attempt == 1 { with_unseen(target, path, pinned, marks.target(fixed)) } else { target }
             }
             // Tiers fill what there is, by their shares.
-            (_, None) if self.named() == Some(StrategyName::Tiered) => marks.hard - fixed,
-            (_, None) => target,
+            (_, None) if self.named() == Some(StrategyName::Tiered) => most,
+            // Before it is used, the model has seen what is new by now.
+            (Occasion::Ahead, None) => target,
+            (_, None) => with_unseen(target, path, pinned, most),
         }
     }
 
@@ -117,4 +145,15 @@ impl<'a> Request<'a> {
         self.settings.compact.fallback == Fallback::Escalate
             && self.named().is_none_or(StrategyName::meets_budgets)
     }
+}
+
+// A target with room for what the model has not seen yet: what it asked for comes back whole, if that can be. Up to half of the target it
+// finds room there anyway.
+fn with_unseen(target: Tokens, path: &[Entry], pinned: Tokens, most: Tokens) -> Tokens {
+    // The calls go with their results.
+    let is_reply = |entry: &Entry| entry.outline.role == Role::Assistant;
+    let seen = path.get(..unseen(path)).unwrap_or_default();
+    let from = seen.iter().rposition(|entry| !is_reply(entry)).map_or(0, |before| before + 1);
+    let unseen = tokens(path.get(from.max(leading(path))..).unwrap_or_default());
+    target.max((pinned + unseen + Tokens(target.0 / 2)).min(most))
 }

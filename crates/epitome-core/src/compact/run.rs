@@ -59,7 +59,10 @@ pub fn compact(
     let crate::compact::Settings { fallback, mask_secrets, .. } = request.settings.compact;
     let count = |text: &str| count.text(text);
     let offline = Digest::new(path, messages, &count).masking(mask_secrets);
-    let mut escalation = Escalation { summarizer, offline, fallback, mask_secrets, failures: Vec::new() };
+    let minding = request.minding();
+    let instructions = minding.as_deref();
+    let mut escalation =
+        Escalation { summarizer, offline, fallback, mask_secrets, instructions, failures: Vec::new() };
     let mut compaction = decided.plan.clone().run(messages, &mut escalation, &count);
     if escalation.is_mechanical()
         && let Some(roomier) = roomier(&case, &decided.plan, &compaction)

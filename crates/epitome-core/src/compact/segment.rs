@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::cuts::Cuts;
+use super::cuts::{Cuts, unseen};
 use super::view::{Placement, Wording};
 use crate::outline::Entry;
 use crate::prune::Marked;
@@ -76,6 +76,11 @@ impl Segment {
         matches!(self, Segment::Summary { .. } | Segment::Omitted { .. })
     }
 
+    /// Whether its messages are shown, if not as they were.
+    pub fn is_shown(&self) -> bool {
+        !self.hides()
+    }
+
     /// Whether it summarises or leaves out what a compaction does not in the same way.
     pub(super) fn hides_more(&self, previous: Option<&Compaction>) -> bool {
         self.hides() && !previous.is_some_and(|previous| previous.segments.contains(self))
@@ -97,6 +102,16 @@ impl Compaction {
     /// How many messages it covers.
     pub fn covered(&self) -> usize {
         self.segments.last().map_or(0, |segment| segment.range().end)
+    }
+
+    /// Whether it leaves out or changes anything of what the model had not seen at the end of this path.
+    pub fn touches_unseen(&self, path: &[Entry]) -> bool {
+        let unseen = unseen(path);
+        self.segments.iter().any(|segment| match segment {
+            Segment::Verbatim { .. } => false,
+            Segment::Pruned { marks, .. } => marks.iter().any(|marked| marked.message >= unseen),
+            Segment::Summary { range, .. } | Segment::Omitted { range, .. } => range.end > unseen,
+        })
     }
 
     /// The compaction that shows everything as it was: what undoing all compaction appends.

@@ -2,7 +2,7 @@
 
 use super::Talk;
 use super::carried::carried;
-use super::parts::Voice;
+use super::parts::{Part, Voice};
 use super::reading::Reading;
 use super::worth::Worth;
 use crate::artifacts::{self, Failed, Solved, Touched};
@@ -41,7 +41,9 @@ pub(super) fn basis(
     if opens(request.range.start) {
         checkpoint.goal = goal(reading, worth, room.min(GOAL));
     }
-    checkpoint.request = latest(digest, request, reading, worth, room);
+    let goal = checkpoint.goal.as_ref().and_then(Item::source).map(|source| source.message);
+    checkpoint.request =
+        latest(digest, request, reading, goal).and_then(|part| quoted(part, reading, worth, room));
     let range = request.range.clone();
     let path = digest.path.get(range.clone()).unwrap_or_default();
     let done = artifacts::of(path, digest.messages.get(range.clone()).unwrap_or_default());
@@ -71,9 +73,12 @@ pub(super) fn basis(
 // How the first thing that the user says begins: as many sentences as fit, or what fits of the first one.
 fn goal(reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Item> {
     // A greeting or a command of two words says nothing of what is wanted, if more is said before the agent answers.
-    let opening = reading.parts.iter().take_while(|part| part.voice == Voice::User).enumerate();
-    let telling = opening.filter(|(_, part)| part.text.split_whitespace().nth(TELLING).is_some());
-    let first = || reading.parts.iter().position(|part| part.voice == Voice::User);
+    let speaks = |part: &Part<'_>| part.voice == Voice::User;
+    let opening =
+        reading.parts.iter().take_while(|part| speaks(part) || part.voice == Voice::Frame).enumerate();
+    let telling =
+        opening.filter(|(_, part)| speaks(part) && part.text.split_whitespace().nth(TELLING).is_some());
+    let first = || reading.parts.iter().position(speaks);
     let number = telling.map(|(number, _)| number).next().or_else(first)?;
     if reading.is_part_shown(number) {
         return None;
@@ -104,26 +109,30 @@ fn clipped(text: &str, density: f32, tokens: f32) -> String {
     format!("{} …", start.rsplit_once(char::is_whitespace).map_or(start, |(words, _)| words))
 }
 
-// What the user asked for last, unless that is shown as it was or is the goal itself.
+// What the user asked for last, unless that is shown as it was or is told as the goal.
 fn latest(
     digest: &Talk<'_>,
     request: &SummaryRequest<'_>,
     reading: &Reading<'_>,
-    worth: &mut Worth,
-    room: f32,
-) -> Option<Request> {
-    let message = digest.path.iter().rposition(|entry| is_plain_user_message(&entry.outline))?;
-    let first = digest.path.iter().position(|entry| is_plain_user_message(&entry.outline))?;
-    if !request.range.contains(&message) || message == first {
+    goal: Option<usize>,
+) -> Option<usize> {
+    let is_plain = |at: usize| digest.path.get(at).is_some_and(|entry| is_plain_user_message(&entry.outline));
+    let asks = |part: &Part<'_>| part.voice == Voice::User && is_plain(part.message);
+    let message = reading.parts.iter().rfind(|part| asks(part))?.message;
+    if !request.range.contains(&message) || goal == Some(message) {
         return None;
     }
-    let part = reading.parts.iter().position(|part| part.message == message && part.voice == Voice::User)?;
-    let text = reading.parts.get(part)?.text.as_ref();
+    reading.parts.iter().position(|part| part.message == message && asks(part))
+}
+
+// A part of what the user said, or how it begins.
+fn quoted(part: usize, reading: &Reading<'_>, worth: &mut Worth, room: f32) -> Option<Request> {
+    let Part { message, text, density, .. } = reading.parts.get(part)?;
     let units = reading.of_part.get(part)?.clone();
     let cost: f32 = units.clone().filter_map(|unit| reading.units.get(unit)).map(|unit| unit.cost).sum();
-    let source = Some(Source { message, role: Role::User });
+    let source = Some(Source { message: *message, role: Role::User });
     if cost > room {
-        return Request::new(&clipped(text, reading.parts.get(part)?.density, room), source);
+        return Request::new(&clipped(text, *density, room), source);
     }
     units.for_each(|unit| worth.cover(reading, unit));
     Request::new(text, source)

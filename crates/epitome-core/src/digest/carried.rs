@@ -2,6 +2,7 @@
 
 use super::Talk;
 use super::basis::PROVENANCE;
+use super::plain;
 use super::quick::QuickSet;
 use super::reading::Reading;
 use super::said::{is_order, ordered};
@@ -18,8 +19,10 @@ pub(super) fn carried(
     request: &SummaryRequest<'_>,
     reading: &Reading<'_>,
 ) -> Option<Checkpoint> {
-    let earlier = request.previous.iter().map(|text| Checkpoint::parse(text).checkpoint);
-    let mut checkpoint = earlier.reduce(merge)?;
+    // Texts that are no checkpoints do not say where they have something from.
+    let told = |line: &str| reading.parts.iter().any(|part| part.text.contains(line.trim()));
+    let read = |text: &String| plain::read(text, &told).unwrap_or_else(|| Checkpoint::parse(text).checkpoint);
+    let mut checkpoint = request.previous.iter().map(read).reduce(merge)?;
     let quoted = |text: &str, source: Option<Source>| {
         let said = |source: Source| {
             let here = reading.parts.iter().filter(|part| part.message == source.message);

@@ -11,6 +11,7 @@ use crate::compact::is_summary;
 use crate::message::{Block, Message, Role};
 use crate::outline::Entry;
 use crate::secrets::masked;
+use crate::turn::is_framed;
 
 /// Who speaks, which says a lot about what will be needed again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,18 +24,23 @@ pub(super) enum Voice {
     Call,
     /// A tool.
     Tool,
+    /// The program around the agent, in a person's name: the state of a folder, reminders, what tools there are.
+    Frame,
 }
 
 impl Voice {
     /// The role under which a quotation stands.
     pub(super) fn role(self) -> Role {
         match self {
-            Voice::User => Role::User,
+            Voice::User | Voice::Frame => Role::User,
             Voice::Agent | Voice::Call => Role::Assistant,
             Voice::Tool => Role::Tool,
         }
     }
 }
+
+/// Instructions between two turns are short; what is longer describes the place of work.
+const INSTRUCTION: usize = 400;
 
 /// The text of one block.
 pub(super) struct Part<'m> {
@@ -125,6 +131,8 @@ fn said(role: Role, block: &Block, masks: bool) -> Option<(Voice, Cow<'_, str>)>
             let voice = match role {
                 Role::Assistant => Voice::Agent,
                 Role::Tool => Voice::Tool,
+                Role::System if text.text.len() > INSTRUCTION => Voice::Frame,
+                _ if is_framed(&text.text) => Voice::Frame,
                 _ => Voice::User,
             };
             Some((voice, Cow::Borrowed(&text.text)))

@@ -1,6 +1,7 @@
-//! A checkpoint as a few lines of text, for summaries that are not checkpoints.
+//! A checkpoint as a few lines of text, for summaries that are not checkpoints; and such lines read back.
 
-use crate::checkpoint::{Checkpoint, Decision, Excerpt, Item};
+use crate::checkpoint::{Checkpoint, Decision, Excerpt, Item, Name, Request};
+use crate::loss::ADDED;
 
 /// What stands before names that nothing is said about.
 pub(crate) const NAMES: &str = "Names: ";
@@ -49,4 +50,70 @@ fn quoted(excerpt: &Excerpt) -> String {
         None => (String::new(), ""),
     };
     format!("{first}{rest}: {}", excerpt.pieces().join("\n…\n"))
+}
+
+/// How lines begin that such a text is known by; others begin with a dash, or go on with what stands above them.
+const OPENINGS: [&str; 15] = [
+    "Goal: ",
+    "User: ",
+    "Done: ",
+    "In progress: ",
+    "Decided: ",
+    "Next: ",
+    "Failed: ",
+    "Assistant: ",
+    "Tool: ",
+    "System: ",
+    "Modified: ",
+    "Created: ",
+    "Deleted: ",
+    NAMES,
+    "Latest request: ",
+];
+const DASH: &str = "- ";
+
+/// The checkpoint that such a text is of, without what `said` knows; `None` where it is a text of another form.
+pub(super) fn read(text: &str, said: &dyn Fn(&str) -> bool) -> Option<Checkpoint> {
+    let opens = |line: &str| OPENINGS.into_iter().find(|opening| line.starts_with(opening));
+    let is_heading = |line: &str| line.starts_with('#') && line != ADDED;
+    if text.lines().any(is_heading) || !text.lines().any(|line| opens(line).is_some()) {
+        return None;
+    }
+    let mut entries: Vec<(&str, String)> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty() && *line != ADDED) {
+        let opening = opens(line).or_else(|| line.starts_with(DASH).then_some(DASH));
+        match (opening, entries.last_mut()) {
+            (Some(opening), _) => entries.push((opening, line.replacen(opening, "", 1))),
+            // What a text begins with is nobody's in particular.
+            (None, Some((opening, above))) if *opening != DASH => above.extend(["\n", line]),
+            (None, _) => entries.push((DASH, line.to_owned())),
+        }
+    }
+    let mut checkpoint = Checkpoint::default();
+    let is_said = |text: &str| text.lines().filter(|line| line.trim() != "…").all(said);
+    let is_listed = |opening: &str| matches!(opening, NAMES | "Modified: " | "Created: " | "Deleted: ");
+    for (opening, text) in entries.iter().filter(|(opening, text)| is_listed(opening) || !is_said(text)) {
+        put(&mut checkpoint, opening, text);
+    }
+    Some(checkpoint)
+}
+
+fn put(checkpoint: &mut Checkpoint, opening: &str, text: &str) {
+    let item = || Item::new(text, None);
+    let files = || text.split(", ").filter_map(|file| Item::new(file, None));
+    match opening {
+        "Goal: " => checkpoint.goal = item(),
+        "User: " => checkpoint.constraints.extend(item()),
+        "Done: " => checkpoint.done.extend(item()),
+        "In progress: " => checkpoint.in_progress.extend(item()),
+        "Decided: " => checkpoint.decisions.extend(Decision::from_statement(text, None)),
+        "Next: " => checkpoint.next_steps.extend(item()),
+        "Failed: " => checkpoint.failed.extend(item()),
+        "Modified: " => checkpoint.files.modified.extend(files()),
+        "Created: " => checkpoint.files.created.extend(files()),
+        "Deleted: " => checkpoint.files.deleted.extend(files()),
+        NAMES => checkpoint.names.extend(text.split_whitespace().filter_map(Name::new)),
+        "Latest request: " => checkpoint.request = Request::new(text, None),
+        _ => checkpoint.context.extend(item()),
+    }
 }

@@ -44,7 +44,7 @@ fn answers(reading: &Reading<'_>, part: usize) -> QuickSet<u32> {
         match later.voice {
             Voice::User => spoken += 1,
             Voice::Agent => words.extend(units.clone().flat_map(|unit| reading.terms(unit)).copied()),
-            Voice::Call | Voice::Tool => {}
+            Voice::Call | Voice::Tool | Voice::Frame => {}
         }
         if spoken == MESSAGES {
             break;

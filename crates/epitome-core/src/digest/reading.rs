@@ -273,7 +273,7 @@ impl Thing {
         match voice {
             Voice::User => self.by_user += 1,
             Voice::Agent | Voice::Call => self.by_agent += 1,
-            Voice::Tool => self.by_tool += 1,
+            Voice::Tool | Voice::Frame => self.by_tool += 1,
         }
         self.messages += u32::from(self.latest != message);
         self.latest = message;

@@ -1,4 +1,4 @@
-//! What the sentences of a talk do: order, wish, ask, decide, report.
+//! What the sentences of a talk do: order, wish, ask, note, decide, report.
 //!
 //! More is taken for an order than [`statements`](crate::statements) takes for one: an order that is lost costs more than a
 //! remark that is kept.
@@ -17,6 +17,8 @@ pub(super) enum Said {
     Report,
     /// Somebody decides.
     Decision,
+    /// The agent says what it wants to remember.
+    Note,
     /// The user has a wish.
     Wish,
     /// The user asks something, and has no answer yet.
@@ -117,6 +119,24 @@ const WISHES: [&str; 12] = [
 const PARTS_OF_ORDERS: [&str; 10] =
     ["ないで", "ないこと", "なければ", "てはいけ", "必ず", "まま", "不要", "必须", "禁止", "只能"];
 
+/// What an agent begins a sentence with that it says to itself.
+const NOTES: [&str; 14] = [
+    "noted",
+    "note",
+    "notes",
+    "remember",
+    "reminder",
+    "memo",
+    "important",
+    "notiert",
+    "merke",
+    "wichtig",
+    "noté",
+    "anotado",
+    "запомним",
+    "メモ",
+];
+
 const REPORTS: [&str; 16] = [
     "done",
     "fixed",
@@ -143,7 +163,7 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
     }
     // Who asks whether something needs to be done does not order it.
     let asks = text.trim_end().ends_with(['?', '？']);
-    let (mut found, mut has) = (None, false);
+    let (mut found, mut has, mut begins) = (None, false, true);
     let mut letters = String::with_capacity(LONGEST);
     for word in text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’')) {
         if word.is_empty() || word.len() > LONGEST + 2 {
@@ -155,6 +175,7 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
         );
         let is_need = matches!(letters.as_str(), "need" | "needs") || (has && letters == "to");
         match voice {
+            Voice::Agent if begins && NOTES.contains(&letters.as_str()) => return Some(Said::Note),
             Voice::Agent if REPORTS.contains(&letters.as_str()) => return Some(Said::Report),
             Voice::User if ORDERS.contains(&letters.as_str()) => return Some(Said::Order),
             Voice::User if is_need && asks => found = Some(Said::Wish),
@@ -163,6 +184,7 @@ fn by_words(voice: Voice, text: &str) -> Option<Said> {
             _ => {}
         }
         has = matches!(letters.as_str(), "have" | "has" | "had");
+        begins = false;
     }
     found
 }

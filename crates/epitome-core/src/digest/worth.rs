@@ -20,12 +20,18 @@ const ORDERS: f32 = 6.0;
 /// A wish against an order.
 const WISH: f32 = 0.6;
 const DECISIONS: f32 = 0.3;
+/// What the agent says to itself to remember; of many such notes each is worth at least half as much as an order.
+const NOTES: f32 = 2.0;
 const TERMS: f32 = 0.2;
 
 /// Of many orders each is worth at least this.
 const LEAST_ORDER: f32 = 0.2;
 /// What is left of the worth of a result that was replaced by a later one.
 const STALE: f32 = 0.05;
+
+/// Of so many numbers in one listing none stands out by itself, if it is no longer than this.
+const CROWD: u32 = 48;
+const COUNT: usize = 4;
 
 /// A short line counts for this part of its words.
 const SHORT: u32 = 4;
@@ -41,6 +47,7 @@ pub(super) struct Worth {
     said: Vec<Said>,
     order: f32,
     decision: f32,
+    note: f32,
     covered: Covered,
 }
 
@@ -68,11 +75,12 @@ impl Covered {
 impl Worth {
     /// Weighs a reading. `tokens_after` says how many tokens follow a message.
     pub(super) fn of(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> Self {
-        let raw: Vec<f32> = reading
-            .things
-            .iter()
-            .map(|thing| likelihood(reading, thing, tokens_after(thing.latest)))
-            .collect();
+        let crowds = crowds(reading);
+        let likely = |thing: &Thing| {
+            let crowd = crowds.get(&thing.latest).copied().unwrap_or(0);
+            likelihood(reading, thing, tokens_after(thing.latest), crowd)
+        };
+        let raw: Vec<f32> = reading.things.iter().map(likely).collect();
         let mut worth = Self {
             lines: lines(reading, tokens_after),
             pairs: pairs(reading, &raw),
@@ -80,6 +88,7 @@ impl Worth {
             said: said(reading),
             order: 0.0,
             decision: 0.0,
+            note: 0.0,
             things: raw,
             covered: Covered::default(),
         };
@@ -90,6 +99,7 @@ impl Worth {
         let orders = number(Said::Order) + (number(Said::Wish) + number(Said::Question)) * WISH;
         (worth.order, worth.decision) =
             ((ORDERS / orders.max(1.0)).max(LEAST_ORDER), DECISIONS / number(Said::Decision).max(1.0));
+        worth.note = (NOTES / number(Said::Note).max(1.0)).max(LEAST_ORDER / 2.0);
         worth.covered = Covered::nothing(reading, worth.terms.len());
         worth
     }
@@ -130,6 +140,7 @@ impl Worth {
             Some(Said::Order) => self.order,
             Some(Said::Wish | Said::Question) => self.order * WISH,
             Some(Said::Decision) => self.decision,
+            Some(Said::Note) => self.note,
             _ => 0.0,
         };
         for term in reading.terms(unit) {
@@ -218,14 +229,37 @@ fn scale<'a>(values: impl Iterator<Item = &'a mut f32>, counts: f32) {
     }
 }
 
-// A logistic curve over what is known of a thing.
-fn likelihood(reading: &Reading<'_>, thing: &Thing, tokens_after: u64) -> f32 {
+// How many short numbers each message lists that nobody has taken up.
+fn crowds(reading: &Reading<'_>) -> QuickMap<usize, u32> {
+    let mut crowds = QuickMap::default();
+    for thing in reading.things.iter().filter(|thing| is_one_of_many(reading, thing)) {
+        *crowds.entry(thing.latest).or_insert(0) += 1;
+    }
+    crowds
+}
+
+// Counts and places in a list; what is longer or has a fraction is an id or an amount.
+fn is_one_of_many(reading: &Reading<'_>, thing: &Thing) -> bool {
+    let name = reading.name(thing);
+    let is_short = name.len() <= COUNT && name.bytes().all(|byte| byte.is_ascii_digit());
+    thing.kind == Kind::Number && only_listed(thing) && is_short
+}
+
+fn only_listed(thing: &Thing) -> bool {
+    thing.by_agent == 0 && thing.by_user == 0
+}
+
+// A logistic curve over what is known of a thing, one of a crowd of numbers perhaps.
+fn likelihood(reading: &Reading<'_>, thing: &Thing, tokens_after: u64, crowd: u32) -> f32 {
     let log = |count: u32| (count as f32).ln_1p();
     let number = thing.kind == Kind::Number;
     // That a small number comes up in several places is chance.
     let messages = if number { 1 } else { thing.messages };
     let small = number && reading.name(thing).len() <= 2;
-    let only_listed = thing.by_agent == 0 && thing.by_user == 0;
+    let only_listed = only_listed(thing);
+    if crowd > CROWD && is_one_of_many(reading, thing) {
+        return 0.0;
+    }
     // What a field is called matters less than what stands in it; and the time of day is said to be complete.
     let field = only_listed && !thing.is_value;
     let clock = thing.kind == Kind::Date && reading.name(thing).contains(':');
@@ -257,7 +291,7 @@ fn lines(reading: &Reading<'_>, tokens_after: &dyn Fn(usize) -> u64) -> QuickMap
         let voice = match part.voice {
             Voice::Call => 1.0,
             Voice::User => 0.2,
-            Voice::Tool => 0.1,
+            Voice::Tool | Voice::Frame => 0.1,
             Voice::Agent => 0.08,
         };
         let times = calls.get(&unit.key).map_or(1, |(times, _)| *times);

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::mend::ADDED;
 use crate::checkpoint::{Section, Source, read_source, section_of, split_provenance};
 use crate::compact::is_annotation;
 use crate::digest::{AFTER, NAMES, SOLVED};
@@ -23,6 +24,8 @@ pub(super) struct Claim<'s> {
     pub(super) speaker: Option<Role>,
     /// How it is written.
     pub(super) form: Form,
+    /// Whether it stands among what code added.
+    pub(super) added: bool,
 }
 
 /// How something is written in a summary.
@@ -41,8 +44,14 @@ pub(super) fn claims(summary: &str) -> Vec<Claim<'_>> {
     if is_annotation(summary) {
         return Vec::new();
     }
-    let mut reader =
-        Reader { claims: Vec::new(), section: None, form: Form::Sentence, source: None, speaker: None };
+    let mut reader = Reader {
+        claims: Vec::new(),
+        section: None,
+        form: Form::Sentence,
+        source: None,
+        speaker: None,
+        added: false,
+    };
     let mut at = 0;
     for line in summary.split_inclusive('\n') {
         reader.line(line.trim_end_matches(['\n', '\r']), at);
@@ -58,6 +67,7 @@ struct Reader<'s> {
     /// The source of the entry or excerpt at hand.
     source: Option<Source>,
     speaker: Option<Role>,
+    added: bool,
 }
 
 impl<'s> Reader<'s> {
@@ -88,6 +98,7 @@ impl<'s> Reader<'s> {
 
     fn heading(&mut self, title: &'s str) {
         let (title, source) = split_provenance(title);
+        self.added = ADDED.trim_start_matches(['#', ' ']) == title;
         self.section = section_of(title);
         self.form = match self.section {
             Some(Section::Excerpts) => Form::Excerpt,
@@ -140,7 +151,15 @@ impl<'s> Reader<'s> {
     fn push(&mut self, text: &'s str, line: Range<usize>, form: Form) {
         let text = whole_words(text);
         let speaker = self.speaker.or_else(|| if form == Form::Sentence { attributed(text) } else { None });
-        self.claims.push(Claim { text, line, section: self.section, source: self.source, speaker, form });
+        self.claims.push(Claim {
+            text,
+            line,
+            section: self.section,
+            source: self.source,
+            speaker,
+            form,
+            added: self.added,
+        });
     }
 }
 

@@ -8,7 +8,7 @@ use super::report::{Invented, Loss, Lost, What};
 use super::sayings;
 use super::support::{Phrase, Search, read};
 use super::things::{Handles, Met, Scored, Things};
-use super::trace::{Manner, Traced};
+use super::trace::{Manner, Traced, Voice};
 use super::verify::Verifier;
 use super::vocabulary::{Hits, Vocabulary};
 use super::words::is_word;
@@ -79,8 +79,10 @@ fn invented(
         let pairs = claims.iter().zip(phrases).filter(|(_, phrase)| !phrase.units.is_empty());
         let traced: Vec<Traced<'_, '_>> =
             pairs.map(|(claim, phrase)| verifier.trace(claim, phrase)).collect();
-        let manner = Manner::of(&traced, &sides.parts);
+        let manner = |voice: Voice| Manner::of(&traced, &sides.parts, voice);
+        let (free, traceable) = (manner(Voice::Free), manner(Voice::Traceable));
         for traced in &traced {
+            let manner = if traced.voice() == Voice::Free { free } else { traceable };
             let findings = verifier.judge(traced, manner);
             invented.extend(findings.into_iter().map(|finding| traced.invented(finding, summary)));
         }

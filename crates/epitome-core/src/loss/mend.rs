@@ -157,7 +157,7 @@ impl Page {
         const LEAST_HEADINGS: usize = 2;
         let parsed = Checkpoint::parse(text);
         // Lines such as "Goal: …" are headings to whoever reads leniently; written anew, what follows would be under them.
-        let has_heading = text.lines().any(|line| line.starts_with('#'));
+        let has_heading = text.lines().any(|line| line.starts_with('#') && line != ADDED);
         if parsed.known_headings < LEAST_HEADINGS || !has_heading {
             return Page::Plain(text.to_owned());
         }

@@ -41,15 +41,26 @@ pub(super) enum Manner {
     Rephrases,
 }
 
+/// Whose words a part of a summary is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// Those of whoever wrote the summary.
+    Free,
+    /// Those of a message that is named, or that code added.
+    Traceable,
+}
+
 impl Manner {
     /// The manner of a summary: it quotes where most of its sentences stand in the source letter by letter.
-    pub(super) fn of(traced: &[Traced<'_, '_>], parts: &[Part<'_>]) -> Self {
+    ///
+    /// What code added to a model's words, or says where it has it from, tells nothing of how the rest speaks.
+    pub(super) fn of(traced: &[Traced<'_, '_>], parts: &[Part<'_>], voice: Voice) -> Self {
         const NEARLY: f32 = 0.9;
         let is_sentence = |traced: &&Traced<'_, '_>| {
             traced.phrase.units.len() >= FEWEST && traced.claim.form == Form::Sentence
         };
         let (mut quotes, mut all) = (0, 0);
-        for traced in traced.iter().filter(is_sentence) {
+        for traced in traced.iter().filter(is_sentence).filter(|traced| traced.voice() == voice) {
             let Support { coverage, part, .. } = *traced.support();
             let part = parts.get(part as usize).filter(|_| coverage >= NEARLY);
             all += 1;
@@ -60,6 +71,14 @@ impl Manner {
 }
 
 impl Traced<'_, '_> {
+    /// Whose it is.
+    pub(super) fn voice(&self) -> Voice {
+        match self.claim.added || self.claim.source.is_some() {
+            true => Voice::Traceable,
+            false => Voice::Free,
+        }
+    }
+
     /// The place that says most of it.
     pub(super) fn support(&self) -> &Support {
         match &self.named {

@@ -3,6 +3,7 @@
 use thiserror::Error;
 
 use super::model::Model;
+use crate::pressure::reserve_within;
 use crate::units::Tokens;
 
 /// The rules by which a window is judged.
@@ -58,8 +59,7 @@ impl WindowGuard {
                 minimum: self.hard_minimum,
             });
         }
-        // A reserve that a setting makes as large as the window would leave nothing to talk about.
-        let reserve = self.reserve.min(model.max_output).min(Tokens(window.0 / 2));
+        let reserve = reserve_within(self.reserve.min(model.max_output), window);
         Ok(Room { window, reserve, input: window - reserve, is_small: window < self.warn_below })
     }
 }

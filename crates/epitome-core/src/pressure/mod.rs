@@ -20,4 +20,5 @@ mod trigger;
 pub use bound::{Bound, BoundError};
 pub use marks::{Level, Marks, Pressure, sent};
 pub use thresholds::Thresholds;
+pub(crate) use thresholds::reserve_within;
 pub use trigger::{MOST_OVERFLOWS, Occasion, Trigger};

@@ -32,7 +32,7 @@ pub struct Thresholds {
     pub hard: Bound,
     /// What a compaction goes down to.
     pub low_watermark: Bound,
-    /// Kept free of the window for the output (`reserve_tokens`).
+    /// Kept free of the window for the output (`reserve_tokens`): at most a quarter of it, or half where more than the usual is asked for.
     pub reserve: Tokens,
 }
 
@@ -114,9 +114,7 @@ impl Thresholds {
 
     /// The thresholds in tokens, for a window.
     pub fn marks(&self, window: Tokens) -> Marks {
-        // A reserve as large as the window would leave nothing to talk about.
-        let reserve = self.reserve.min(Tokens(window.0 / 2));
-        self.marks_within(window - reserve)
+        self.marks_within(window - reserve_within(self.reserve, window))
     }
 
     /// The thresholds in tokens, for a window whose reserve is decided already.
@@ -131,4 +129,11 @@ impl Thresholds {
         let low = self.low_watermark.tokens(input).min(warn);
         Marks { input, hard, soft, warn, low }
     }
+}
+
+/// What is kept free of a window for the output: at most a quarter, so that there is something to talk about, or half where more than the
+/// usual is asked for.
+pub(crate) fn reserve_within(reserve: Tokens, window: Tokens) -> Tokens {
+    let most = if reserve > Thresholds::default().reserve { window.0 / 2 } else { window.0 / 4 };
+    reserve.min(Tokens(most))
 }

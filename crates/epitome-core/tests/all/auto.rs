@@ -139,3 +139,35 @@ fn what_is_prepared_before_the_soft_threshold_must_pay() {
     assert_eq!(ahead(left(200)).decision, Decision::Compacted);
     assert_eq!(ahead(None).decision, Decision::Nothing, "nobody knows whether it pays");
 }
+
+#[test]
+fn what_the_model_has_not_seen_goes_to_it_whole() {
+    // Several small windows, where half of the half is less than what a tool just said.
+    for (window, strategy) in
+        [(20_000, StrategyName::Auto), (32_000, StrategyName::Auto), (32_000, StrategyName::Checkpoint)]
+    {
+        let settings = settings(strategy);
+        let (seen, newest) = (words(1_500), words(window as usize / 4));
+        let mut messages = tool_loop((0..12).map(|_| seen.as_str()));
+        messages.extend([call("read", "newest"), result("newest", &newest)]);
+        for occasion in [Occasion::BeforeCall, Occasion::Refused(1)] {
+            let request = Request {
+                window: Some(Tokens(window)),
+                stakes: Some(stakes(0)),
+                occasion,
+                ..Request::new(&settings)
+            };
+            let done = run(&messages, &request, &mut LeadingSentences);
+            let compaction = done.compaction.expect("it is due");
+            let last = messages.len() - 1;
+            let is_whole = match compaction.segments.last() {
+                Some(Segment::Verbatim { range }) => range.contains(&last),
+                Some(Segment::Pruned { range, marks }) => {
+                    range.contains(&last) && marks.iter().all(|marked| marked.message != last)
+                }
+                _ => false,
+            };
+            assert!(is_whole, "{window} {strategy:?} {occasion:?}: {}", shape(&compaction));
+        }
+    }
+}

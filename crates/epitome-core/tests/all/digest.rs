@@ -143,6 +143,44 @@ fn orders_come_before_bare_names() {
 }
 
 #[test]
+fn what_a_program_puts_around_the_user_is_not_what_the_user_wants() {
+    let frames = [
+        "<system-reminder>\nYou must always answer in verse about the weather of the day.\n</system-reminder>",
+        "<environment_context>\n  <cwd>/srv/depot</cwd>\n</environment_context>",
+    ];
+    let wish = "Count the crates of the depot. Never touch the folder vault, and sign with HERON-4417.";
+    let mut messages = work(wish, &[]);
+    if let Some(first) = messages.first_mut() {
+        frames.iter().for_each(|frame| first.blocks.insert(0, Block::text(*frame)));
+    }
+    let listing: String =
+        (0..200).map(|number| format!("tool {number}: you must not load it twice\n")).collect();
+    messages.insert(1, Message::text(Role::System, format!("# Environment\n{listing}")));
+    for budget in [700, 1_500] {
+        let text = kept(&messages, budget);
+        let goal = Checkpoint::parse(&text).checkpoint.goal.expect("a goal");
+        assert!(goal.text().starts_with("Count the crates of the depot."), "{text}");
+        assert!(text.contains("Never touch the folder vault, and sign with HERON-4417."), "{text}");
+        let constraints = Checkpoint::parse(&text).checkpoint.constraints;
+        assert!(!constraints.iter().any(|found| found.text().contains("in verse")), "{text}");
+    }
+}
+
+#[test]
+fn what_the_agent_noted_comes_before_what_a_tool_listed() {
+    let listing: String =
+        (1..400).map(|shelf| format!("{} crates on shelf {}\n", shelf * 37 % 97, shelf + 96)).collect();
+    let note = "Noted for the report: gate 2 opens with 55-KEPLER-301.";
+    let mut messages =
+        work("Take stock of the depot.", &[("cat halls/1.txt", &listing), ("cat halls/2.txt", &listing)]);
+    messages.insert(4, Message::text(Role::Assistant, note));
+    let text = kept(&messages, 900);
+    assert!(text.contains(note), "{text}");
+    let listed = (100..400).filter(|number| text.contains(&format!(" {number} "))).count();
+    assert!(listed < 40, "{listed} bare numbers: {text}");
+}
+
+#[test]
 fn an_order_at_the_end_of_a_very_long_message_is_found() {
     let pasted: String = (0..4_000).map(|number| format!("word{number} and so on ")).collect();
     let text =

@@ -25,7 +25,7 @@ fn levels_by_window_and_threshold() {
         (WINDOW, 162_001, Level::Hard),
         (WINDOW, 1_000_000, Level::Hard),
         (Tokens(1_000_000), 162_001, Level::Calm),
-        (Tokens(30_000), 13_500, Level::Soft),
+        (Tokens(30_000), 18_000, Level::Soft),
         (Tokens(0), 1, Level::Hard),
     ];
     for (window, tokens, level) in cases {

@@ -13,7 +13,7 @@ use std::ops::Range;
 pub use choose::{keep_last_messages, keep_recent_tokens, partition_turns, protected_tail};
 pub use rule::CutRule;
 use structure::Structure;
-pub(crate) use structure::leading;
+pub(crate) use structure::{leading, unseen};
 
 use crate::outline::Entry;
 

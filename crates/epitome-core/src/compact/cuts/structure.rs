@@ -137,6 +137,11 @@ impl Structure {
     }
 }
 
+/// Where what the model has not seen yet begins: behind its last reply.
+pub(crate) fn unseen(path: &[Entry]) -> usize {
+    path.iter().rposition(|entry| entry.outline.role == Role::Assistant).map_or(0, |last| last + 1)
+}
+
 /// How many messages of the operator open the path.
 pub(crate) fn leading(path: &[Entry]) -> usize {
     let leading = |entry: &&Entry| matches!(entry.outline.role, Role::System | Role::Developer);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::cuts::Cuts;
+use super::super::cuts::{Cuts, unseen};
 use super::super::plan::Limits;
 use super::super::resume;
 use super::super::segment::Compaction;
@@ -27,6 +27,8 @@ pub(crate) struct Ground<'g> {
     /// What must be kept beside the leading system messages, in order.
     pub(crate) pinned: Vec<Range<usize>>,
     pub(crate) minimum: Tokens,
+    /// From here on the model has seen nothing, and is to see it whole.
+    pub(super) unseen: usize,
     request: Option<usize>,
 }
 
@@ -41,13 +43,18 @@ impl<'g> Ground<'g> {
         let pinned = behind_leading(&cuts, limits.pins);
         let minimum = minimum(path, &pinned);
         let Limits { budget, previous, .. } = *limits;
-        let request = resume::last_request(path, messages);
-        Self { path, messages, budget, previous, count, cuts, pinned, minimum, request }
+        let (request, unseen) = (resume::last_request(path, messages), protected(path, budget));
+        Self { path, messages, budget, previous, count, cuts, pinned, minimum, unseen, request }
     }
 
-    /// The same with another budget.
+    /// The same with another budget, which somebody asked for.
     pub(crate) fn within(self, budget: Tokens) -> Self {
-        Self { budget, ..self }
+        Self { budget, unseen: protected(self.path, budget), ..self }
+    }
+
+    /// The same with another budget, in which there is room for what the model has not seen.
+    pub(crate) fn with_room(self, budget: Tokens) -> Self {
+        Self { budget, unseen: unseen(self.path), ..self }
     }
 
     pub(super) fn is_pinned(&self, message: usize) -> bool {
@@ -80,6 +87,13 @@ impl<'g> Ground<'g> {
         let subject = Subject { message, block, speaker, outline };
         PathSizes::new(self.messages, self.count).tokens(&subject, mark)
     }
+}
+
+// What the model has not seen yet is not to take more than half of what there is for everything.
+fn protected(path: &[Entry], budget: Tokens) -> usize {
+    let from = unseen(path);
+    let tokens: Tokens = path.get(from..).unwrap_or_default().iter().map(|entry| entry.outline.tokens).sum();
+    if tokens.0 > budget.0 / 2 { path.len() } else { from }
 }
 
 pub(super) fn minimum_budget(path: &[Entry], pins: &[usize]) -> Tokens {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::super::view::Wording;
 use super::bound::{Caps, Words};
 use super::draft::{Draft, Fate, Summary, Zone};
+use super::shorten::Of;
 use crate::turn::exchanges;
 use crate::units::Tokens;
 
@@ -65,7 +66,8 @@ impl<'g> Draft<'g> {
         let is_alone = self.ground.request().is_some_and(|request| request + 1 == self.ground.path.len());
         let mut draft = if is_alone { self.cut_at(cut) } else { self.with_short_request().cut_at(cut) };
         draft.without_thinking = in_thinking.is_some();
-        draft.shorten_largest(Caps::Floor).then_some(draft)
+        let whole = draft.clone().shortened_to(Of::Seen);
+        whole.or_else(|| draft.shortened_to(Of::All))
     }
 
     /// What the user asked for last, cut short where it must be, and summaries of everything else.
@@ -73,7 +75,11 @@ impl<'g> Draft<'g> {
         self.ground.request()?;
         let mut draft = self.cut_at(self.ground.path.len());
         draft.notes.push("kept nothing of the last turn but the user's request".to_owned());
-        draft.shorten_largest(Caps::Floor).then_some(draft)
+        draft.shortened_to(Of::All)
+    }
+
+    fn shortened_to(mut self, of: Of) -> Option<Self> {
+        self.shorten_largest(Caps::Floor, of).then_some(self)
     }
 
     /// Summaries of everything but the pins, as few and as short as it takes.

@@ -1,8 +1,8 @@
 //! Makes any plan meet a budget.
 //!
 //! Steps, each only where the one before was not enough: take a little off the summaries; prune tool results of what is kept;
-//! where the plan favours its summaries, cut the largest items beside them short; shorten the summaries down to a floor; move the cut forward, exchange by exchange and turn by turn; cut the largest items of
-//! the last turn short; keep nothing of it but the user's request; summarise everything but the pins. The last step cannot
+//! where the plan favours its summaries, cut the largest items beside them short that the model has seen; shorten the summaries down to a floor; move the cut forward, exchange by exchange and turn by turn; cut the largest items of
+//! the last turn short, those last that the model has not seen yet; keep nothing of it but the user's request; summarise everything but the pins. The last step cannot
 //! fail: at [`minimum_budget`] or above, the budget is met whatever the path holds.
 //!
 //! Nothing is counted on the view itself, as the summaries are yet to be written. A plan is bounded instead: kept messages
@@ -22,6 +22,7 @@ use crate::units::Tokens;
 use bound::Caps;
 use draft::Draft;
 pub(super) use ground::Ground;
+use shorten::Of;
 
 /// A plan that meets its budget, and what had to be done for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ fn climb<'g>(mut draft: Draft<'g>) -> Draft<'g> {
     }
     if draft.is_for_its_summaries() {
         let mut shorter = draft.clone();
-        if shorter.shorten_largest(Caps::Squeezed) {
+        if shorter.shorten_largest(Caps::Squeezed, Of::Seen) {
             return shorter.with(Caps::Squeezed);
         }
     }

@@ -18,6 +18,15 @@ const MARKER: u64 = 64;
 /// How often a text is cut shorter before a bare marker takes its place.
 const ATTEMPTS: usize = 8;
 
+/// Which items may be cut short.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// Those that the model has seen.
+    Seen,
+    /// All.
+    All,
+}
+
 /// A text that could be cut short.
 #[derive(Clone, Copy)]
 struct Item {
@@ -42,7 +51,8 @@ impl Draft<'_> {
             let after = sizes.after.get(&(marked.message, marked.block, marked.mark)).copied();
             let marked = Marked { message: marked.message + tail, ..marked };
             let (message, block) = (marked.message, marked.block);
-            let Some(after) = after.filter(|_| !ground.is_pinned(message)) else { continue };
+            let is_free = message < ground.unseen && !ground.is_pinned(message);
+            let Some(after) = after.filter(|_| is_free) else { continue };
             if excess == Tokens::ZERO || self.marks.contains_key(&(message, block)) {
                 continue;
             }
@@ -53,12 +63,12 @@ impl Draft<'_> {
         self.fits(Caps::Squeezed)
     }
 
-    /// Cuts the largest items of what is shown down to a common length, the greatest that fits.
-    pub(super) fn shorten_largest(&mut self, caps: Caps) -> bool {
+    /// Cuts the largest items of what is shown down to a common length, the greatest that fits: of what the model has seen, or of everything.
+    pub(super) fn shorten_largest(&mut self, caps: Caps, of: Of) -> bool {
         if self.fits(caps) {
             return true;
         }
-        let mut items = self.items();
+        let mut items = self.items(of);
         items.sort_unstable_by_key(|item| (std::cmp::Reverse(item.tokens), item.message, item.block));
         let total: Tokens = items.iter().map(|item| item.tokens).sum();
         let fixed = self.bound(caps) - total;
@@ -104,11 +114,12 @@ impl Draft<'_> {
         self.reckon();
     }
 
-    fn items(&self) -> Vec<Item> {
+    fn items(&self, of: Of) -> Vec<Item> {
+        let end = if of == Of::Seen { self.ground.unseen } else { usize::MAX };
         let leading = self.ground.cuts.leading();
         let shown = self.zones.iter().filter(|zone| !Zone::is_hidden(zone));
         let messages = shown.flat_map(|zone| zone.range.start.max(leading)..zone.range.end);
-        let free = messages.filter(|message| !self.ground.is_pinned(*message));
+        let free = messages.filter(|message| *message < end && !self.ground.is_pinned(*message));
         free.flat_map(|message| self.items_of(message)).collect()
     }
 
