@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use epitome_core::Tokens;
-use epitome_wire::{Body, Dialect, Piece};
+use epitome_wire::reply::read_answer;
+use epitome_wire::{Body, Dialect, Piece, common_prefix};
 
 fn request(criterion: &mut Criterion) {
     let text = corpus::body();
@@ -35,12 +36,40 @@ fn request(criterion: &mut Criterion) {
     criterion.bench_function("scan", |bench| {
         bench.iter(|| black_box(Body::scan(Dialect::Anthropic, black_box(&text)).unwrap()));
     });
+    let before = body.scan_of();
+    let last = before.messages().last().unwrap().end;
+    let longer = format!("{},{{\"role\":\"user\",\"content\":\"go on\"}}{}", &text[..last], &text[last..]);
+    criterion.bench_function("how far two bodies agree", |bench| {
+        bench.iter(|| common_prefix(black_box(text.as_bytes()), black_box(longer.as_bytes())));
+    });
+    criterion.bench_function("scan from there", |bench| {
+        bench.iter(|| black_box(Body::resume(&before, black_box(&longer), last + 1).unwrap()));
+    });
+    let stream = streamed(&text);
+    println!("a streamed reply of {} bytes", stream.len());
+    criterion.bench_function("read back a streamed reply", |bench| {
+        let chunks = || black_box(&stream).as_bytes().chunks(1_400);
+        bench.iter(|| black_box(read_answer(Dialect::Anthropic, true, chunks())));
+    });
     criterion.bench_function("look up", |bench| bench.iter(|| black_box(sketches.of(&body).unwrap())));
     criterion
         .bench_function("encode unchanged", |bench| bench.iter(|| black_box(body.encode(&kept).unwrap())));
     criterion
         .bench_function("scan, look up, decide, prune, encode", |bench| bench.iter(|| black_box(prune())));
     println!("ratio to a bare parse, side by side in one run: {:.2}", ratio(prune, parse));
+}
+
+/// A reply that says some of `text`, a few characters an event.
+fn streamed(text: &str) -> String {
+    let characters: Vec<char> = text.chars().take(16_000).collect();
+    let deltas = characters.chunks(8).map(|piece| {
+        let piece = serde_json::Value::from(piece.iter().collect::<String>());
+        format!(
+            "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{piece}}}}}\n\n"
+        )
+    });
+    let start = "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n";
+    start.to_owned() + &deltas.collect::<String>()
 }
 
 /// The time of `ours` as a share of the time of `theirs`, by their medians over turns taken in alternation.

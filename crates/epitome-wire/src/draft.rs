@@ -9,11 +9,12 @@ use crate::node::field_string;
 pub(crate) struct Draft {
     json: String,
     typed: bool,
+    spoken: bool,
 }
 
 impl Draft {
     pub(crate) fn new() -> Self {
-        Self { json: "{".to_owned(), typed: false }
+        Self { json: "{".to_owned(), typed: false, spoken: false }
     }
 
     /// An object whose `type` is the one among its unknown `fields` or else the `usual` one.
@@ -21,6 +22,13 @@ impl Draft {
         let kind = field_string(fields, "type");
         let draft = Self::new().string("type", kind.as_deref().unwrap_or(usual));
         Self { typed: true, ..draft }
+    }
+
+    /// Who speaks: the one among its unknown `fields` or else the `usual` one.
+    pub(crate) fn role(self, usual: &str, fields: &Fields) -> Self {
+        let role = field_string(fields, "role");
+        let draft = self.string("role", role.as_deref().unwrap_or(usual));
+        Self { spoken: true, ..draft }
     }
 
     pub(crate) fn string(self, key: &str, value: &str) -> Self {
@@ -44,10 +52,11 @@ impl Draft {
         self
     }
 
-    /// Adds unknown fields as they were written, but no `type` to what [`Draft::typed`] began.
+    /// Adds unknown fields as they were written, but no `type` to what [`Draft::typed`] began and no second role.
     pub(crate) fn fields<'f>(self, fields: impl IntoIterator<Item = &'f (String, RawJson)>) -> Self {
-        let typed = self.typed;
-        let left = fields.into_iter().filter(|(key, _)| !(typed && key == "type"));
+        let (typed, spoken) = (self.typed, self.spoken);
+        let is_written = |key: &str| typed && key == "type" || spoken && key == "role";
+        let left = fields.into_iter().filter(|(key, _)| !is_written(key));
         left.fold(self, |draft, (key, raw)| draft.raw(key, raw.as_str()))
     }
 

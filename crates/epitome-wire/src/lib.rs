@@ -15,6 +15,7 @@
 
 mod anthropic;
 mod body;
+mod breakpoints;
 mod canonical;
 mod chat;
 pub mod check;
@@ -22,6 +23,7 @@ mod content;
 pub mod convert;
 mod dialect;
 mod draft;
+pub mod echo;
 mod edit;
 mod error;
 pub mod files;
@@ -32,12 +34,15 @@ mod media;
 mod message;
 mod node;
 mod prune;
+pub mod reply;
 mod responses;
 mod sketch;
 pub mod sse;
 mod system;
+mod thinking;
 
-pub use body::{Body, Piece};
+pub use body::{Body, Piece, Scan, common_prefix};
+pub use breakpoints::{Gone, count_breakpoints, keep_breakpoints, without_breakpoints};
 pub use canonical::{canonical_digest, digest_of_decoded, digest_of_json};
 pub use dialect::Dialect;
 pub use edit::{Edit, Edits, from_core, splice_edits};
@@ -48,3 +53,4 @@ pub use message::{decode_message, encode_expressible, encode_message};
 pub use prune::{Pruned, Pruning};
 pub use sketch::{Sketch, Sketches};
 pub use system::append_system;
+pub use thinking::{has_thinking, strip_thinking};

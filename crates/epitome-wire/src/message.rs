@@ -4,14 +4,15 @@ use epitome_core::{Block, Message};
 
 use crate::dialect::Dialect;
 use crate::error::WireError;
-use crate::json::check;
+use crate::json::{JsonError, check, has_half};
 use crate::layout::Layout;
-use crate::node::Node;
+use crate::node::{Node, field_string};
 use crate::{anthropic, chat, responses};
 
 /// Reads one message: an Anthropic or Chat message object, or a Responses input item.
 ///
-/// The layout's spans count from the start of `json`.
+/// The layout's spans count from the start of `json`. A role that the dialect does not know is the user's, and stands among the
+/// unknown fields as it was written; blocks of unknown types are kept whole.
 ///
 /// ```
 /// use epitome_wire::{Dialect, decode_message};
@@ -30,6 +31,18 @@ pub fn decode_message(dialect: Dialect, json: &str) -> Result<(Message, Layout),
         Dialect::Responses => responses::decode(node)?,
     };
     Ok((message, Layout { records: vec![span], blocks }))
+}
+
+/// The same of what a file holds, where a role that nobody knows and half a character are damage.
+pub(crate) fn decode_known(dialect: Dialect, json: &str) -> Result<(Message, Layout), WireError> {
+    let (message, layout) = decode_message(dialect, json)?;
+    if let Some(role) = field_string(&message.extra, "role") {
+        return Err(WireError::Role { dialect, role });
+    }
+    if has_half(json) {
+        return Err(JsonError { at: 0, what: "string has a lone surrogate" }.into());
+    }
+    Ok((message, layout))
 }
 
 /// Writes one message compactly: as one JSON value or, where the dialect splits it, as several.

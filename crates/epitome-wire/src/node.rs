@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use epitome_core::{Fields, Opaque, RawJson};
+use epitome_core::{Fields, Opaque, RawJson, Role};
 
 use crate::json::{JsonError, Kind, Span, elements, members, string};
 
@@ -114,6 +114,18 @@ impl<'a> Object<'a> {
         Ok(found)
     }
 
+    /// Who speaks, of those that are known; anybody else speaks for the user, and is left among the unknown fields.
+    pub(crate) fn role(&mut self, known: &[(&str, Role)]) -> Result<Option<Role>, JsonError> {
+        let Some(name) = self.get("role").map(|role| role.string()).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let role = known.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
+        if role.is_some() {
+            self.take("role");
+        }
+        Ok(Some(role.unwrap_or(Role::User)))
+    }
+
     /// Takes `key` if its value is `true` or `false`.
     pub(crate) fn boolean(&mut self, key: &str) -> Option<bool> {
         let found = match self.get(key)?.raw() {
@@ -130,6 +142,11 @@ impl<'a> Object<'a> {
         if self.get(key).is_some_and(|node| node.is_null()) {
             self.take(key);
         }
+    }
+
+    /// Keys and values, in their order, duplicates included.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, Node<'a>)> {
+        self.fields.iter().map(|field| (&*field.key, field.node))
     }
 
     /// What nobody took, as written.

@@ -10,18 +10,13 @@ use crate::json::Kind;
 use crate::layout::BlockLayout;
 use crate::node::{Node, Object};
 
+const ROLES: [(&str, Role); 3] =
+    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
 pub(crate) fn decode(node: Node<'_>) -> Result<(Message, Vec<BlockLayout>), WireError> {
     let shape = |what| WireError::Shape { dialect: Dialect::Anthropic, what, at: node.span.start };
     let mut object = node.object()?.ok_or_else(|| shape("message is not an object"))?;
-    let role = match object.string("role")?.as_deref() {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        Some(role) => {
-            return Err(WireError::Role { dialect: Dialect::Anthropic, role: role.to_owned() });
-        }
-        None => return Err(shape("message has no role")),
-    };
+    let role = object.role(&ROLES)?.ok_or_else(|| shape("message has no role"))?;
     let value = object.take("content").ok_or_else(|| shape("message has no content"))?;
     let content = content(value)?.ok_or_else(|| shape("content is neither text nor an array"))?;
     let mut message = Message::new(role, content.blocks);

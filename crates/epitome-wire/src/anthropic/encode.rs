@@ -16,7 +16,7 @@ pub(crate) fn encode(message: &Message) -> Result<String, WireError> {
         _ => "user",
     };
     let content = encode_content(message.role, &message.blocks)?;
-    Ok(Draft::new().string("role", role).raw("content", &content).fields(&message.extra).end())
+    Ok(Draft::new().role(role, &message.extra).raw("content", &content).fields(&message.extra).end())
 }
 
 /// Blocks as content: a string where that says it all, else an array.

@@ -10,15 +10,20 @@ use crate::json::Kind;
 use crate::layout::BlockLayout;
 use crate::node::{Node, Object};
 
+const ROLES: [(&str, Role); 6] = [
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("system", Role::System),
+    ("developer", Role::Developer),
+    ("tool", Role::Tool),
+    ("function", Role::Tool),
+];
+
 pub(crate) fn decode(node: Node<'_>) -> Result<(Message, Vec<BlockLayout>), WireError> {
     let mut object = node.object()?.ok_or_else(|| shape(node, "message is not an object"))?;
-    let role = match object.string("role")?.as_deref() {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        Some("developer") => Role::Developer,
-        Some("tool" | "function") => return tool_message(node, &mut object),
-        Some(role) => return Err(WireError::Role { dialect: Dialect::Chat, role: role.to_owned() }),
+    let role = match object.role(&ROLES)? {
+        Some(Role::Tool) => return tool_message(node, &mut object),
+        Some(role) => role,
         None => return Err(shape(node, "message has no role")),
     };
     let mut content = match object.take("content") {

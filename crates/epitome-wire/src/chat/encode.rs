@@ -61,7 +61,7 @@ fn plain_message(message: &Message, blocks: &[&Block]) -> Result<String, WireErr
     let role = message.role;
     let mut parts = Vec::new();
     let mut calls = Vec::new();
-    let mut draft = Draft::new().string("role", role_name(role));
+    let mut draft = Draft::new().role(role_name(role), &message.extra);
     let mut refusal = None;
     let mut legacy = None;
     for block in blocks {

@@ -17,10 +17,10 @@ use super::log::Log;
 use super::reader::Summaries;
 use super::record::{Link, Record, Target};
 use super::time::time;
-use crate::decode_message;
 use crate::dialect::Dialect;
 use crate::error::WireError;
 use crate::json::JsonError;
+use crate::message::decode_known;
 use crate::node::{Node, Object};
 
 pub(super) fn read(text: &str, summaries: Summaries, log: &mut Log<'_>) -> Result<Assembly, FileError> {
@@ -115,7 +115,7 @@ fn ended(reason: Option<&str>, draft: Option<&Draft>) -> bool {
 }
 
 fn draft(body: Node<'_>, line: &mut Object<'_>, written: Option<Time>) -> Result<Draft, WireError> {
-    let (mut message, layout) = decode_message(Dialect::Anthropic, body.raw())?;
+    let (mut message, layout) = decode_known(Dialect::Anthropic, body.raw())?;
     let base = body.span.start;
     let mut layouts = layout.blocks;
     for place in &mut layouts {

@@ -15,9 +15,9 @@ use super::log::Log;
 use super::record::{Link, Record, Target};
 use super::time::time;
 use super::transcript::RecordedCompaction;
-use crate::decode_message;
 use crate::error::WireError;
 use crate::json::Span;
+use crate::message::decode_known;
 use crate::node::{Node, Object};
 use crate::{dialect::Dialect, layout::BlockLayout};
 
@@ -96,7 +96,7 @@ impl Rollout {
     }
 
     fn item(&mut self, payload: Node<'_>, line: &Object<'_>, number: usize) -> Result<(), WireError> {
-        let (mut message, layout) = decode_message(Dialect::Responses, payload.raw())?;
+        let (mut message, layout) = decode_known(Dialect::Responses, payload.raw())?;
         let base = payload.span.start;
         let shift = |place: BlockLayout| BlockLayout {
             block: place.block.shifted(base),

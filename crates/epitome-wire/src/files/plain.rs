@@ -14,6 +14,7 @@ use super::time::time;
 use crate::decode_message;
 use crate::error::WireError;
 use crate::json::{Cursor, Kind};
+use crate::message::decode_known;
 use crate::node::{Node, Object};
 use crate::{dialect::Dialect, layout::BlockLayout};
 
@@ -80,7 +81,7 @@ pub(super) fn read_lines(text: &str, log: &mut Log<'_>) -> Result<(Assembly, Dia
 
 /// The message that `node` is, and where its blocks stand in the whole text.
 pub(super) fn element(dialect: Dialect, node: Node<'_>) -> Result<(Message, Vec<BlockLayout>), WireError> {
-    let (message, layout) = decode_message(dialect, node.raw())?;
+    let (message, layout) = decode_known(dialect, node.raw())?;
     let base = node.span.start;
     let shift = |place: BlockLayout| BlockLayout {
         block: place.block.shifted(base),

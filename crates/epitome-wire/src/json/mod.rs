@@ -7,9 +7,11 @@
 mod cursor;
 mod span;
 mod splice;
+mod surrogates;
 mod values;
 
 pub use cursor::{Cursor, Kind};
 pub use span::{JsonError, Span};
 pub use splice::{Splice, quote};
+pub(crate) use surrogates::{has_half, mended};
 pub use values::{Elements, Members, check, elements, members, string, value};

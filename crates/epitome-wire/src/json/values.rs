@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::cursor::Cursor;
 use super::span::{JsonError, Span};
+use super::surrogates::mended;
 
 /// The span of the one value that `text` is.
 pub fn value(text: &str) -> Result<Span, JsonError> {
@@ -24,7 +25,8 @@ pub fn check(text: &str) -> Result<Span, JsonError> {
     }
 }
 
-/// The string that stands at `span`, unescaped; borrowed where it has no escapes.
+/// The string that stands at `span`, unescaped; borrowed where it has no escapes. Half a character, as clients leave it that
+/// cut a text in the midst of one, is read as a replacement character.
 pub fn string(text: &str, span: Span) -> Result<Cow<'_, str>, JsonError> {
     let quoted = span.of(text);
     let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -34,10 +36,10 @@ pub fn string(text: &str, span: Span) -> Result<Cow<'_, str>, JsonError> {
     if !inner.as_bytes().iter().any(|byte| *byte == b'\\' || *byte < b' ') {
         return Ok(Cow::Borrowed(inner));
     }
-    serde_json::from_str(quoted).map(Cow::Owned).map_err(|_| JsonError {
-        at: span.start,
-        what: "string has a bad escape, lone surrogate or control character",
-    })
+    serde_json::from_str(quoted)
+        .or_else(|_| serde_json::from_str(&mended(quoted)))
+        .map(Cow::Owned)
+        .map_err(|_| JsonError { at: span.start, what: "string has a bad escape or control character" })
 }
 
 /// The members of the object that starts at `span`: keys and where their values stand.

@@ -10,6 +10,13 @@ use crate::json::{Span, quote};
 use crate::layout::BlockLayout;
 use crate::node::{Node, Object};
 
+const ROLES: [(&str, Role); 4] = [
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("system", Role::System),
+    ("developer", Role::Developer),
+];
+
 pub(crate) fn decode(node: Node<'_>) -> Result<(Message, Vec<BlockLayout>), WireError> {
     // An input that is a bare string is a user message.
     if let Some(text) = node.string()? {
@@ -34,14 +41,7 @@ fn shape(node: Node<'_>, what: &'static str) -> WireError {
 }
 
 fn message(node: Node<'_>, object: &mut Object<'_>) -> Result<(Message, Vec<BlockLayout>), WireError> {
-    let role = match object.string("role")?.as_deref() {
-        Some("user") => Role::User,
-        Some("assistant") => Role::Assistant,
-        Some("system") => Role::System,
-        Some("developer") => Role::Developer,
-        Some(role) => return Err(WireError::Role { dialect: Dialect::Responses, role: role.to_owned() }),
-        None => return Err(shape(node, "message has no role")),
-    };
+    let role = object.role(&ROLES)?.ok_or_else(|| shape(node, "message has no role"))?;
     let value = object.take("content").ok_or_else(|| shape(node, "message has no content"))?;
     let content =
         parts::content(role, value)?.ok_or_else(|| shape(value, "content is neither text nor an array"))?;

@@ -48,7 +48,7 @@ fn flush_always(message: &Message, run: &[Block], items: &mut Vec<String>) -> Re
         Role::Assistant => "assistant",
         _ => "user",
     };
-    let draft = Draft::new().string("type", "message").string("role", name).raw("content", &content);
+    let draft = Draft::new().string("type", "message").role(name, &message.extra).raw("content", &content);
     items.push(draft.fields(&message.extra).end());
     Ok(())
 }

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bodies;
+mod breakpoints;
 mod canonical;
 mod check;
 mod compaction;
 mod convert;
+mod echo;
 mod features;
 mod files;
 mod files_damage;
@@ -20,7 +22,10 @@ mod known;
 mod notation;
 mod prune;
 mod real;
+mod reply;
 mod requests;
+mod resume;
 mod scripts;
 mod sse;
 mod support;
+mod thinking;

@@ -3,6 +3,8 @@
 //! Scanning is one pass over the bytes and builds nothing but spans. Writing copies: what was not named
 //! in an edit keeps its bytes, the fields around the messages included.
 
+mod resume;
+
 use std::borrow::Cow;
 
 use epitome_core::{Message, Role};
@@ -16,6 +18,8 @@ use crate::json::{Cursor, Kind, Span, Splice, string};
 use crate::layout::Layout;
 use crate::message::encode_message;
 use crate::node::Node;
+
+pub use resume::{Scan, common_prefix};
 
 /// A request body, scanned.
 #[derive(Clone, Debug)]
@@ -50,41 +54,51 @@ pub enum Piece<'a> {
 impl<'a> Body<'a> {
     /// Finds where everything stands, in one pass. Values are not checked beyond their structure.
     pub fn scan(dialect: Dialect, text: &'a str) -> Result<Self, WireError> {
-        let shape = |what, at| WireError::Shape { dialect, what, at };
         let mut cursor = Cursor::new(text);
-        if cursor.peek()? != Kind::Object {
-            return Err(shape("body is not an object", cursor.position()));
-        }
         let mut body = Self { dialect, text, fields: Vec::new(), list: None, messages: Vec::new() };
+        if cursor.peek()? != Kind::Object {
+            return Err(body.shape("body is not an object", cursor.position()));
+        }
         cursor.enter_object()?;
-        while let Some(key) = cursor.next_member()? {
-            let span = match (key == list_field(dialect), cursor.peek()?) {
-                (true, Kind::Array) => {
-                    body.messages.clear();
-                    body.scan_list(&mut cursor)?
-                }
-                (true, Kind::String) if dialect == Dialect::Responses => {
-                    let span = cursor.skip()?;
-                    body.messages = vec![span];
-                    body.list = Some(span);
-                    span
-                }
-                (true, _) => return Err(shape("messages are not an array", cursor.position())),
-                (false, _) => cursor.skip()?,
-            };
-            body.fields.push((key, span));
-        }
-        cursor.finish()?;
-        // A Responses body may leave all input to state that the provider holds.
-        if body.list.is_none() && dialect != Dialect::Responses {
-            return Err(shape("body has no messages", text.len()));
-        }
+        body.scan_fields(&mut cursor)?;
         Ok(body)
     }
 
-    fn scan_list(&mut self, cursor: &mut Cursor<'a>) -> Result<Span, WireError> {
-        let start = cursor.position();
-        cursor.enter_array()?;
+    fn shape(&self, what: &'static str, at: usize) -> WireError {
+        WireError::Shape { dialect: self.dialect, what, at }
+    }
+
+    // From behind a field, or from the opening bracket, to the end.
+    fn scan_fields(&mut self, cursor: &mut Cursor<'a>) -> Result<(), WireError> {
+        while let Some(key) = cursor.next_member()? {
+            let span = match (key == list_field(self.dialect), cursor.peek()?) {
+                (true, Kind::Array) => {
+                    let start = cursor.position();
+                    cursor.enter_array()?;
+                    self.messages.clear();
+                    self.scan_list(start, cursor)?
+                }
+                (true, Kind::String) if self.dialect == Dialect::Responses => {
+                    let span = cursor.skip()?;
+                    self.messages = vec![span];
+                    self.list = Some(span);
+                    span
+                }
+                (true, _) => return Err(self.shape("messages are not an array", cursor.position())),
+                (false, _) => cursor.skip()?,
+            };
+            self.fields.push((key, span));
+        }
+        cursor.finish()?;
+        // A Responses body may leave all input to state that the provider holds.
+        if self.list.is_none() && self.dialect != Dialect::Responses {
+            return Err(self.shape("body has no messages", self.text.len()));
+        }
+        Ok(())
+    }
+
+    // From behind a message, or from the opening bracket at `start`, to the end of the list.
+    fn scan_list(&mut self, start: usize, cursor: &mut Cursor<'a>) -> Result<Span, WireError> {
         while cursor.next_element()? {
             self.messages.push(cursor.skip()?);
         }
