@@ -12,7 +12,7 @@ use epitome_wire::Dialect;
 
 use crate::call::{Answer, Call};
 use crate::endpoint::Endpoint;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Begun, Failure, Kind};
 use crate::manners::{LESSONS, Learnt, Manners};
 use crate::receive::{Receiving, after, trouble};
 use crate::request;
@@ -96,7 +96,7 @@ impl Client {
         let http = builder
             .build()
             .map_err(|error| ClientError::System(endpoint.to_string(), error.without_url().to_string()))?;
-        let learnt = Arc::new(Learnt::new(endpoint.is_provider()));
+        let learnt = Arc::new(Learnt::new(endpoint.is_provider(), endpoint.model()));
         Ok(Self { endpoint, key, limits, http, learnt })
     }
 
@@ -112,15 +112,16 @@ impl Client {
 
     /// Asks once, and waits no longer than this or the limits, whichever is less.
     pub async fn ask_within(&self, call: &Call, within: Duration) -> Result<Answer, Failure> {
-        self.ask_counted(call, within, &|| true).await
+        self.ask_counted(call, within, &|_| true).await
     }
 
-    /// The same where every request is counted: the first one is already, `request` says whether there may be another.
+    /// The same where every request is counted: the first one is already, `again` says whether there may be another after
+    /// this failure.
     pub(crate) async fn ask_counted(
         &self,
         call: &Call,
         within: Duration,
-        request: &(dyn Fn() -> bool + Send + Sync),
+        again: &(dyn Fn(&Failure) -> bool + Send + Sync),
     ) -> Result<Answer, Failure> {
         let deadline = after(within.min(self.limits.whole));
         let mut lessons = 0;
@@ -134,7 +135,7 @@ impl Client {
             };
             let is_taught =
                 lessons < LESSONS && self.learnt.learn(self.endpoint.dialect(), manners, &failure);
-            if !is_taught || !request() {
+            if !is_taught || !again(&failure) {
                 return Err(failure);
             }
             lessons += 1;
@@ -148,7 +149,7 @@ impl Client {
         let receiving = Receiving { limits: self.limits, deadline };
         let until = receiving.at_most(self.limits.first);
         let response = match tokio::time::timeout_at(until, request.send()).await {
-            Err(_) => return Err(Failure::new(Kind::Timeout, "no reply came")),
+            Err(_) => return Err(Failure::new(Kind::Timeout, "no reply came").begun(Begun::default())),
             Ok(sent) => sent.map_err(|error| trouble(error, "no reply came"))?,
         };
         receiving.answer(self.endpoint.dialect(), response, SystemTime::now()).await

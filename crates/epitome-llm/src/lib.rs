@@ -39,6 +39,7 @@ mod request;
 mod secret;
 pub mod summary;
 mod window;
+mod windows;
 
 pub use backoff::{Backoff, Chance};
 pub use breaker::{Breaker, Patience, Permit};
@@ -50,3 +51,4 @@ pub use failure::{Advice, Failure, Kind, window_of_truncation};
 pub use models::{Answered, Models, NoAnswer, Tried};
 pub use secret::Secret;
 pub use window::Window;
+pub use windows::Windows;

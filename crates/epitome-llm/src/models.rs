@@ -53,8 +53,28 @@ pub(crate) struct Leave<'a> {
     pub(crate) endpoints: Range<usize>,
     /// Time for all attempts together, where it is less than usual.
     pub(crate) within: Duration,
-    /// Whether one more request may be sent; whoever says yes counts it.
-    pub(crate) request: &'a (dyn Fn() -> bool + Send + Sync),
+    /// Who minds what requests cost.
+    pub(crate) minder: &'a dyn Minder,
+}
+
+/// Minds what the requests of one question cost, which go out one after the other.
+pub(crate) trait Minder: Send + Sync {
+    /// Whether a request may be sent to the endpoint at this place; whoever says yes counts it.
+    fn may_send(&self, place: usize) -> bool;
+
+    /// The last request brought no answer.
+    fn failed(&self, failure: &Failure);
+}
+
+/// Minds nothing.
+struct Unminded;
+
+impl Minder for Unminded {
+    fn may_send(&self, _: usize) -> bool {
+        true
+    }
+
+    fn failed(&self, _: &Failure) {}
 }
 
 /// An attempt that brought nothing.
@@ -82,9 +102,16 @@ impl NoAnswer {
         self.tried.iter().rev().find_map(|tried| tried.failure.as_ref())
     }
 
+    /// The endpoint that a request was too large for, where there was one, and what it said.
+    pub(crate) fn too_large(&self) -> Option<(&str, &Failure)> {
+        let each =
+            self.tried.iter().filter_map(|tried| Some((tried.endpoint.as_str(), tried.failure.as_ref()?)));
+        each.into_iter().find(|(_, failure)| failure.wants_less())
+    }
+
     /// The failure that a smaller request may not meet, where there was one.
     pub fn wants_less(&self) -> Option<&Failure> {
-        self.tried.iter().filter_map(|tried| tried.failure.as_ref()).find(|failure| failure.wants_less())
+        self.too_large().map(|(_, failure)| failure)
     }
 }
 
@@ -124,6 +151,11 @@ impl Models {
         self.upstreams.len()
     }
 
+    /// How they are shown, in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        self.upstreams.iter().map(|upstream| upstream.client.endpoint().to_string())
+    }
+
     /// The API of the one that is asked first.
     pub fn dialect(&self) -> Option<Dialect> {
         self.upstreams.first().map(|upstream| upstream.client.endpoint().dialect())
@@ -131,7 +163,7 @@ impl Models {
 
     /// Asks until somebody answers, nobody can, or the time is over.
     pub async fn ask(&self, call: &Call) -> Result<Answered, NoAnswer> {
-        let leave = Leave { endpoints: 0..self.count(), within: self.within, request: &|| true };
+        let leave = Leave { endpoints: 0..self.count(), within: self.within, minder: &Unminded };
         self.ask_with(call, &leave).await
     }
 
@@ -141,7 +173,7 @@ impl Models {
         let mut tried = Vec::new();
         for place in leave.endpoints.clone() {
             let Some(upstream) = self.upstreams.get(place) else { break };
-            if let Some(answer) = self.ask_one(upstream, call, (deadline, leave), &mut tried).await {
+            if let Some(answer) = self.ask_one((place, upstream), call, (deadline, leave), &mut tried).await {
                 return Ok(Answered { answer, by: upstream.client.endpoint().to_string(), place, tried });
             }
             // A request that is too large is for the one who asks to shorten, not for the next model to try.
@@ -155,29 +187,34 @@ impl Models {
 
     async fn ask_one(
         &self,
-        upstream: &Upstream,
+        (place, upstream): (usize, &Upstream),
         call: &Call,
         (deadline, leave): (Duration, &Leave<'_>),
         tried: &mut Vec<Tried>,
     ) -> Option<Answer> {
         let endpoint = upstream.client.endpoint().to_string();
+        let again = |failure: &Failure| {
+            leave.minder.failed(failure);
+            leave.minder.may_send(place)
+        };
         for failed in 1.. {
             let now = self.clock.now();
             let Ok(permit) = upstream.breaker.enter(now) else {
                 tried.push(Tried { endpoint, failure: None });
                 return None;
             };
-            if !(leave.request)() {
+            if !leave.minder.may_send(place) {
                 return None;
             }
             let left = deadline.saturating_sub(now);
-            let failure = match upstream.client.ask_counted(call, left, leave.request).await {
+            let failure = match upstream.client.ask_counted(call, left, &again).await {
                 Ok(answer) => {
                     permit.succeeded();
                     return Some(answer);
                 }
                 Err(failure) => failure,
             };
+            leave.minder.failed(&failure);
             let now = self.clock.now();
             permit.failed(&failure, now);
             let is_busy = matches!(failure.kind, Kind::RateLimited | Kind::Overloaded);

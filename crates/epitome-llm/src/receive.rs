@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::answer::Reading;
 use crate::call::Answer;
 use crate::client::Limits;
-use crate::failure::{Advice, Failure, Kind};
+use crate::failure::{Advice, Begun, Failure, Kind};
 
 /// So much of an error is read.
 const ERROR_BYTES: usize = 64 << 10;
@@ -49,18 +49,26 @@ impl Receiving {
             return Err(Failure::of_reply(status, &body).unwrap_or_else(unknown).advised(advice));
         }
         if is_stream(&response) {
-            return self.events(dialect, response).await;
+            let mut reading = Reading::new(dialect);
+            let read = self.events(&mut reading, response).await;
+            return match read {
+                Ok(()) => reading.end(),
+                // An error that comes first is a refusal; one that comes later takes back what was begun.
+                Err(failure) if failure.status.is_some() && !reading.is_begun() => Err(failure),
+                Err(failure) => Err(failure.begun(reading.begun())),
+            };
         }
         let mut body = Vec::new();
-        self.fill(&mut response, &mut body, self.limits.bytes).await?;
+        let begun = |failure: Failure| failure.begun(Begun::default());
+        self.fill(&mut response, &mut body, self.limits.bytes).await.map_err(begun)?;
         match Failure::of_reply(status, &body) {
             Some(failure) => Err(failure),
-            None => Reading::new(dialect).whole(&body),
+            None => Reading::new(dialect).whole(&body).map_err(begun),
         }
     }
 
-    async fn events(&self, dialect: Dialect, mut response: Response) -> Result<Answer, Failure> {
-        let mut reading = Reading::new(dialect);
+    // Reads until nothing more is to come.
+    async fn events(&self, reading: &mut Reading, mut response: Response) -> Result<(), Failure> {
         let mut events = Events::default();
         let mut size = 0;
         loop {
@@ -68,7 +76,7 @@ impl Receiving {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
                 // What breaks after the model has said that it is done takes nothing from the answer.
-                Err(_) if reading.is_ended() => return reading.end(),
+                Err(_) if reading.is_ended() => return Ok(()),
                 Err(failure) => return Err(failure),
             };
             size += bytes.len();
@@ -79,7 +87,7 @@ impl Receiving {
                 reading.event(&event)?;
             }
             if reading.is_done() {
-                return reading.end();
+                return Ok(());
             }
         }
         // What stands at the very end may be cut; then it is not JSON, and the end is what went wrong.
@@ -89,7 +97,7 @@ impl Receiving {
                 _ => {}
             }
         }
-        reading.end()
+        Ok(())
     }
 
     async fn fill(&self, response: &mut Response, body: &mut Vec<u8>, most: usize) -> Result<(), Failure> {
@@ -136,7 +144,11 @@ pub(crate) fn trouble(error: reqwest::Error, what: &str) -> Failure {
         error if is_garbled(error) => Kind::Garbage,
         _ => Kind::Cut,
     };
-    Failure::new(kind, &format!("{what}: {}", reasons(&error.without_url())))
+    let failure = Failure::new(kind, &format!("{what}: {}", reasons(&error.without_url())));
+    match kind {
+        Kind::Unreachable | Kind::Refused => failure,
+        _ => failure.begun(Begun::default()),
+    }
 }
 
 // Bytes that are no HTTP, or that do not unpack, are a fault of whoever sent them, not of the line.

@@ -5,7 +5,7 @@ use epitome_wire::{Dialect, WireError, encode_message};
 use serde_json::{Value, json};
 
 use crate::call::{Call, Delivery};
-use crate::manners::Manners;
+use crate::manners::{Effort, Manners};
 
 /// The body that asks `model` for this.
 pub(crate) fn body(
@@ -73,6 +73,11 @@ fn limits(dialect: Dialect, call: &Call, manners: Manners) -> Vec<(&'static str,
     let mut fields = vec![(max_output, json!(call.max_output.0.clamp(1, manners.max_output)))];
     if let Some(temperature) = call.temperature.filter(|_| manners.temperature) {
         fields.push(("temperature", json!(temperature)));
+    }
+    match (dialect, manners.effort.map(Effort::as_str)) {
+        (Dialect::Chat, Some(effort)) => fields.push(("reasoning_effort", json!(effort))),
+        (Dialect::Responses, Some(effort)) => fields.push(("reasoning", json!({"effort": effort}))),
+        _ => {}
     }
     if dialect == Dialect::Responses {
         fields.push(("store", json!(false)));

@@ -10,7 +10,8 @@ use epitome_wire::sse::Event;
 use serde_json::Value;
 
 use crate::call::{Answer, Ending};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Begun, Failure, Kind};
+use crate::summary::counter;
 
 /// An answer that is being read.
 #[derive(Clone, Debug)]
@@ -20,12 +21,22 @@ pub(crate) struct Reading {
     usage: Option<Usage>,
     ending: Option<Ending>,
     model: String,
+    /// Whether there was an event that tells of no failure.
+    is_begun: bool,
     is_done: bool,
 }
 
 impl Reading {
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, text: String::new(), usage: None, ending: None, model: String::new(), is_done: false }
+        Self {
+            dialect,
+            text: String::new(),
+            usage: None,
+            ending: None,
+            model: String::new(),
+            is_begun: false,
+            is_done: false,
+        }
     }
 
     /// Reads a body that came all at once.
@@ -53,6 +64,7 @@ impl Reading {
         let json: Value =
             serde_json::from_str(&event.data).map_err(|error| not_json(event.data.as_bytes(), &error))?;
         self.check(&json)?;
+        self.is_begun = true;
         match self.dialect {
             Dialect::Anthropic => anthropic::event(self, &json),
             Dialect::Responses => responses::event(self, &json),
@@ -71,12 +83,23 @@ impl Reading {
         self.is_done || self.ending.is_some()
     }
 
+    /// Whether the model has begun to answer.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// What is to be paid for where it ends here.
+    pub(crate) fn begun(&self) -> Begun {
+        Begun { usage: self.usage, said: counter().text(&self.text) }
+    }
+
     /// The answer, if the stream was whole when it ended.
     pub(crate) fn end(self) -> Result<Answer, Failure> {
         if self.is_ended() {
             return Ok(self.answer());
         }
-        Err(Failure::new(Kind::Cut, &format!("the stream ended after {} bytes of text", self.text.len())))
+        let told = format!("the stream ended after {} bytes of text", self.text.len());
+        Err(Failure::new(Kind::Cut, &told).begun(self.begun()))
     }
 
     fn check(&self, json: &Value) -> Result<(), Failure> {

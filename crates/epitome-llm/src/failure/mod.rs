@@ -15,8 +15,8 @@ mod verdict;
 use std::fmt;
 use std::time::Duration;
 
-use epitome_core::Tokens;
 use epitome_core::secrets::masked;
+use epitome_core::{Tokens, Usage};
 use thiserror::Error;
 
 pub use self::advice::Advice;
@@ -37,6 +37,17 @@ pub struct Failure {
     pub max_output: Option<Tokens>,
     /// What was said, without secrets, cut short.
     pub message: String,
+    /// What may be billed all the same; none where the request was refused, or never arrived.
+    pub(crate) begun: Option<Box<Begun>>,
+}
+
+/// A request that a server took, and whose answer broke off or never came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Begun {
+    /// What was reported of the bill by then.
+    pub(crate) usage: Option<Usage>,
+    /// What had come of the answer, by our own count.
+    pub(crate) said: Tokens,
 }
 
 /// What a failure is, by what can be done about it.
@@ -82,7 +93,14 @@ const LONGEST_MESSAGE: usize = 600;
 impl Failure {
     /// A failure that no reply tells about.
     pub fn new(kind: Kind, message: &str) -> Self {
-        Self { kind, status: None, advice: Advice::default(), max_output: None, message: shown(message) }
+        Self {
+            kind,
+            status: None,
+            advice: Advice::default(),
+            max_output: None,
+            message: shown(message),
+            begun: None,
+        }
     }
 
     /// The failure that a reply tells about, `None` where it is none.
@@ -100,6 +118,12 @@ impl Failure {
     /// The same failure with what the headers advise about it.
     pub fn advised(mut self, advice: Advice) -> Self {
         self.advice = advice.or(self.advice);
+        self
+    }
+
+    /// The same failure of a request that a server had begun to work on, as far as anybody knows.
+    pub(crate) fn begun(mut self, begun: Begun) -> Self {
+        self.begun = Some(Box::new(begun));
         self
     }
 

@@ -107,10 +107,12 @@ pub(super) fn kind(Numbers { limit, requested, output }: Numbers) -> Kind {
 
 /// The window that a server has cut a prompt down to without a word, told by what it billed against what was expected.
 ///
-/// Tokenizers differ by a third at most, so that a prompt of which less than half was billed did not arrive whole.
+/// Tokenizers differ by a third at most, so that a prompt of which clearly less than two thirds were billed did not arrive whole.
 pub fn window_of_truncation(expected: Tokens, billed: &Usage) -> Option<Tokens> {
     const WORTH_A_LOOK: u64 = 1_000;
+    const LEAST_PER_CENT: u128 = 62;
     let arrived = billed.total_input();
-    let is_cut = expected.0 >= WORTH_A_LOOK && arrived.0 > 0 && arrived.0 < expected.0 / 2;
+    let is_less = u128::from(arrived.0) * 100 < u128::from(expected.0) * LEAST_PER_CENT;
+    let is_cut = expected.0 >= WORTH_A_LOOK && arrived.0 > 0 && is_less;
     is_cut.then_some(arrived + billed.output)
 }

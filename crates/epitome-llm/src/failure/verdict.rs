@@ -48,7 +48,7 @@ fn failure(status: u16, said: &Said) -> Failure {
     let kind = kind(meant, said, &text);
     let message = if said.message.is_empty() { "nothing was said".to_owned() } else { shown(&said.message) };
     let max_output = output::most(&text).filter(|_| kind == Kind::Refused);
-    Failure { kind, status: Some(status), advice: Advice::in_text(&text), max_output, message }
+    Failure { kind, status: Some(status), advice: Advice::in_text(&text), max_output, message, begun: None }
 }
 
 fn kind(status: u16, said: &Said, text: &str) -> Kind {

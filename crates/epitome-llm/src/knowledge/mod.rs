@@ -16,8 +16,9 @@ use thiserror::Error;
 use crate::clock::Clock;
 use crate::models::Models;
 use crate::summary::{
-    Asker, Cancel, Caps, Conversation, Spent, Stages, Telling, counter, knowledge_call, piece,
+    Asker, Cancel, Caps, Conversation, Spent, Stages, Tally, Telling, counter, knowledge_call, piece,
 };
+use crate::windows::Windows;
 
 use self::read::{Pointed, pointed, supported};
 
@@ -99,9 +100,9 @@ impl ModelExtractor {
         self
     }
 
-    /// The same for a model with these prices.
-    pub fn priced(mut self, tariff: Tariff) -> Self {
-        self.asker.tariff = Some(tariff);
+    /// The same for models with these prices, each in its place; none where a price is not known.
+    pub fn priced(mut self, tariffs: Vec<Option<Tariff>>) -> Self {
+        self.asker = self.asker.priced(tariffs);
         self
     }
 
@@ -114,6 +115,19 @@ impl ModelExtractor {
     /// The same, ended by this word.
     pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
         self.asker.cancel = cancel;
+        self
+    }
+
+    /// The same, learning the windows of the models here.
+    pub fn windows(mut self, windows: Windows) -> Self {
+        self.asker.windows = windows;
+        self
+    }
+
+    /// The same with nothing spent; what it and its clones spend counts here, too, and is held against the caps together with
+    /// all else that is drawn on its purse.
+    pub fn tallied(mut self, tally: Tally) -> Self {
+        self.asker = self.asker.tallied(tally);
         self
     }
 
@@ -144,7 +158,8 @@ impl ModelExtractor {
     // What was said, in as many conversations as calls are needed. What tools say is nobody's knowledge.
     fn conversations(&self, stretches: &[(usize, &[Message])]) -> Vec<Conversation> {
         let count = counter();
-        let most = self.stages.one_call(self.window);
+        let shown = self.asker.shown_window().unwrap_or(self.window);
+        let most = self.stages.one_call(shown.min(self.window));
         let longest = self.telling.options.most;
         let mut all: Vec<Conversation> = Vec::new();
         let mut held = (Tokens::ZERO, 0);

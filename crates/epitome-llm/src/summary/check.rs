@@ -31,14 +31,18 @@ pub(super) fn judge(text: String, sources: &Sources<'_>) -> Judged {
 ///
 /// Each kind of thing counts by what its loss costs; a line that was made up costs more than one that is missing.
 pub(super) fn score(loss: &Loss) -> f64 {
+    kept(loss) - 2.0 * loss.invented.len() as f64 / loss.claims.max(1) as f64
+}
+
+/// How much of what matters a summary keeps, from 0 to 1, whatever it makes up.
+pub(super) fn kept(loss: &Loss) -> f64 {
     let (mut sum, mut all) = (0.0, 0.0);
     for tally in &loss.tallies {
         let kept = tally.kept as f64 + 0.9 * tally.reworded as f64 + 0.25 * tally.recoverable as f64;
         sum += weight(tally.what) * kept / tally.total.max(1) as f64;
         all += weight(tally.what);
     }
-    let kept = if all > 0.0 { sum / all } else { 1.0 };
-    kept - 2.0 * loss.invented.len() as f64 / loss.claims.max(1) as f64
+    if all > 0.0 { sum / all } else { 1.0 }
 }
 
 fn weight(what: What) -> f64 {
@@ -160,29 +164,6 @@ pub(super) fn with_lines(text: String, earlier: &[String], fits: &dyn Fn(&str) -
         }
     }
     (text, count)
-}
-
-/// A model's checkpoint with what code quotes beside it: lines and names as they stood, files, the latest request.
-pub(super) fn together(text: &str, picked: &str, fits: &dyn Fn(&str) -> bool) -> String {
-    let mut checkpoint = Checkpoint::parse(text).checkpoint;
-    let picked = Checkpoint::parse(picked).checkpoint;
-    let missing = |known: &[Item], items: Vec<Item>| -> Vec<Item> {
-        let new = |item: &Item| !known.iter().any(|known| known.text().contains(item.text()));
-        items.into_iter().filter(new).collect()
-    };
-    let files = &mut checkpoint.files;
-    files.created.extend(missing(&files.created, picked.files.created));
-    files.modified.extend(missing(&files.modified, picked.files.modified));
-    files.deleted.extend(missing(&files.deleted, picked.files.deleted));
-    checkpoint.request = picked.request.or(checkpoint.request);
-    checkpoint.goal = checkpoint.goal.or(picked.goal);
-    let known = std::mem::take(&mut checkpoint.excerpts);
-    let new = picked.excerpts.into_iter().filter(|excerpt| !known.contains(excerpt));
-    checkpoint.excerpts = known.iter().cloned().chain(new).collect();
-    // A name that the summary mentions needs no place in the list.
-    checkpoint.names.extend(picked.names.into_iter().filter(|name| !text.contains(name.as_str())));
-    checkpoint.shrink(fits);
-    checkpoint.render()
 }
 
 /// The beginning of a text that fits, in whole lines where that leaves most of it.

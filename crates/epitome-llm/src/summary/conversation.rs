@@ -35,9 +35,8 @@ impl Conversation {
     ///
     /// Only what was said, called and returned is told: fields of a message or a result that have no meaning for a model are not.
     pub fn of(messages: &[Message], first: usize, telling: &Telling) -> Self {
-        let pieces = (first..).zip(messages).flat_map(|(number, message)| {
-            apart(message).into_iter().filter_map(move |message| piece(&message, number, telling))
-        });
+        let told = (first..).zip(messages);
+        let pieces = told.flat_map(|(number, message)| pieces(message, number, telling));
         Self { pieces: pieces.collect(), left_out: 0 }.within(telling.options.most)
     }
 
@@ -90,7 +89,12 @@ fn apart(message: &Message) -> Vec<Message> {
 /// So many characters are kept for the note on what was left out.
 const NOTE: usize = 60;
 
-/// One message as it is told; `None` where it says nothing that can be told.
+/// One message as it is told, what tools gave apart from what is said beside it; empty where nothing can be told.
+pub(super) fn pieces(message: &Message, number: usize, telling: &Telling) -> Vec<String> {
+    apart(message).iter().filter_map(|message| piece(message, number, telling)).collect()
+}
+
+/// The same for a message whose speaker says all of it; `None` where it says nothing that can be told.
 pub(crate) fn piece(message: &Message, number: usize, telling: &Telling) -> Option<String> {
     // One message never takes more than one half, so that both ends of a conversation are told.
     let most = Chars(telling.options.most.0.saturating_sub(NOTE) / 2);

@@ -1,52 +1,57 @@
-//! From a model's draft to the summary that is used: mended, filled up, and weighed against the one that code picks.
+//! From a model's draft to the summary that is used: mended, filled up from the one that code picks, and weighed against it.
 
 use epitome_core::checkpoint::{Checkpoint, validate};
-use epitome_core::compact::{Level, Summarizer, SummaryError, SummaryRequest};
+use epitome_core::compact::{Level, Summarizer, SummaryError};
 use epitome_core::loss::{Sources, What};
 use epitome_core::{Chars, Tokens};
 
+use super::carry::{Picked, Shortfall};
 use super::check::{self, Judged, judge};
 use super::job::{Job, Room, counter};
+use super::strange;
 use super::written::{Rung, Written};
 
-/// A model's summary as it will be used: within its room, without inventions, with what must not be lost.
-pub(super) fn finished(
+/// A model's summary as it will be used.
+pub(super) struct Finished {
     judged: Judged,
+    rung: Rung,
+    /// How much the model kept by itself.
+    own: f64,
+}
+
+/// Makes a model's summary one that can be used: within its room, without inventions, with what must not be lost.
+pub(super) fn finished(
+    (judged, rung): (Judged, Rung),
     job: &Job<'_>,
-    offline: &mut dyn Summarizer,
+    picked: Option<&Picked>,
     report: &mut Written,
-) -> Judged {
+) -> Finished {
     let sources = job.all();
+    let (text, strange) = match strange::struck(&judged.text, &sources) {
+        (text, strange) if strange > 0 && job.request.level == Level::Checkpoint => {
+            (Checkpoint::parse(&text).checkpoint.render(), strange)
+        }
+        struck => struck,
+    };
     let (text, added) = match &job.earlier {
-        Some(earlier) => check::with_orders(judged.text, earlier, job.has_request()),
-        None => (judged.text, 0),
+        Some(earlier) => check::with_orders(text, earlier, job.has_request()),
+        None => (text, 0),
     };
     let text = match job.request.level {
         Level::Checkpoint => check::with_goal(text, job.earlier.as_ref(), &sources),
         _ => text,
     };
-    let best = best(&text, job, &sources);
+    let best = best(&text, job, &sources, picked);
     report.added += added + best.added;
-    report.struck += best.struck;
-    report.invented = best.invented;
-    let mut judged = best.judged;
-    if job.request.level == Level::Checkpoint {
-        // What room is left is for what code quotes.
-        let fits = |text: &str| job.room.holds(text);
-        let left = job.room.tokens - counter().text(&judged.text);
-        let request = SummaryRequest { max_tokens: left, ..job.request.clone() };
-        let picked = offline.summarize(&request).unwrap_or_default();
-        let fuller = judge(check::together(&judged.text, &picked, &fits), &sources);
-        if fuller.score >= judged.score && fits(&fuller.text) {
-            judged = fuller;
-        }
-    }
-    judged
+    report.struck += best.struck + strange;
+    report.invented = best.invented + strange;
+    let own = own(&best.draft, &sources);
+    Finished { judged: best.judged, rung, own }
 }
 
-/// A room in parts; no more than this part of a text is given up for orders.
+/// A room in parts; no more than this part of a text is given up for the user's words.
 const SIXTHS: u64 = 6;
-const LEAST_SIXTHS: u64 = 3;
+const LEAST_SIXTHS: u64 = 2;
 
 /// A draft that was made to fit and mended.
 struct Tried {
@@ -54,30 +59,49 @@ struct Tried {
     added: usize,
     struck: usize,
     invented: usize,
+    /// What the summary by code has and this one has not.
+    shortfall: Shortfall,
+    /// What it was before code added anything.
+    draft: String,
+}
+
+impl Tried {
+    fn falls_short(&self) -> bool {
+        self.shortfall != Shortfall::default() || loses_order(&self.judged)
+    }
+
+    fn is_better_than(&self, other: &Self) -> bool {
+        match self.shortfall == other.shortfall {
+            true => self.judged.score > other.judged.score,
+            false => self.shortfall < other.shortfall,
+        }
+    }
 }
 
 fn loses_order(judged: &Judged) -> bool {
     judged.loss.of(What::Constraint).is_some_and(|tally| tally.missing > 0)
 }
 
-// A text mended within its room. Where there is no place for an order, there has to be: other things go.
-fn best(text: &str, job: &Job<'_>, sources: &Sources<'_>) -> Tried {
-    let mut best = tried(text, SIXTHS, job, sources);
+// A text mended within its room. Where there is no place for the user's words, or for names that are worth as much as those that
+// code quotes, there has to be: other things go.
+fn best(text: &str, job: &Job<'_>, sources: &Sources<'_>, picked: Option<&Picked>) -> Tried {
+    let mut best = tried(text, SIXTHS, job, sources, picked);
     for share in (LEAST_SIXTHS..SIXTHS).rev() {
-        if !loses_order(&best.judged) {
+        if !best.falls_short() {
             break;
         }
-        let other = tried(text, share, job, sources);
-        best = if other.judged.score > best.judged.score { other } else { best };
+        let other = tried(text, share, job, sources, picked);
+        best = if other.is_better_than(&best) { other } else { best };
     }
     best
 }
 
 // A draft within so many sixths of the room, and what code adds to it within all of it.
-fn tried(text: &str, sixths: u64, job: &Job<'_>, sources: &Sources<'_>) -> Tried {
+fn tried(text: &str, sixths: u64, job: &Job<'_>, sources: &Sources<'_>, picked: Option<&Picked>) -> Tried {
     const PASSES: usize = 2;
     let fits = |text: &str| job.room.holds(text);
     let (mut text, mut added) = (within(text, sixths, job), 0);
+    let draft = text.clone();
     if job.request.level != Level::Checkpoint {
         (text, added) = check::with_lines(text, job.request.previous, &fits);
         let (wished, wishes) = match job.request.level {
@@ -97,7 +121,21 @@ fn tried(text: &str, sixths: u64, job: &Job<'_>, sources: &Sources<'_>) -> Tried
             break;
         }
     }
-    Tried { judged, added, struck, invented }
+    let shortfall = Shortfall::default();
+    let Some(picked) = picked else { return Tried { judged, added, struck, invented, shortfall, draft } };
+    let fuller = picked.carried_into(&judged.text, job);
+    if fuller.added > 0 && fits(&fuller.text) {
+        (judged, added) = (judge(fuller.text, sources), added + fuller.added);
+    }
+    let shortfall = picked.shortfall(&judged.text, job);
+    Tried { judged, added, struck, invented, shortfall, draft }
+}
+
+// How much a text keeps without what it makes up and without anybody's help. What a model leaves of an earlier checkpoint when it names
+// changes counts as its own: it was checked before, and to leave it is what was asked for.
+fn own(text: &str, sources: &Sources<'_>) -> f64 {
+    let struck = check::mend(&judge(text.to_owned(), sources), sources, &|_: &str| false);
+    check::kept(&judge(struck.text, sources).loss)
 }
 
 // Where it is too long, it is made so much shorter that something can be added.
@@ -127,50 +165,78 @@ fn within(text: &str, sixths: u64, job: &Job<'_>) -> String {
     checkpoint.render()
 }
 
-/// Of the model's summary and that of code, the one that the check scores higher.
+/// The summary by code: word for word what it is without a model, unless that is too long for the room that there is.
+pub(super) fn by_code(job: &Job<'_>, offline: &mut dyn Summarizer) -> Result<Judged, SummaryError> {
+    let sources = job.all();
+    let judged = judge(offline.summarize(job.request)?, &sources);
+    if job.room.holds(&judged.text) {
+        return Ok(judged);
+    }
+    // Where an earlier summary has much to say, what code picks may be too long.
+    let picked = Picked::of(&judged.text, job);
+    Ok(best(&judged.text, job, &sources, Some(&picked)).judged)
+}
+
+/// Of the model's summary and that of code, the one that the check scores higher: the model's only where it is valid, has all words
+/// of the user's that code quotes, and names and numbers that are worth no less than its higher score makes up for.
 pub(super) fn chosen(
-    drafted: Option<(Judged, Rung)>,
+    drafted: Option<Finished>,
+    by_code: Result<Judged, SummaryError>,
+    picked: Option<&Picked>,
     job: &Job<'_>,
-    offline: &mut dyn Summarizer,
     report: &mut Written,
 ) -> Result<String, SummaryError> {
-    let sources = job.all();
-    // Where an earlier summary has much to say, what code picks may be too long, or have no room for an order.
-    let fitted = |text: String| {
-        let judged = judge(text, &sources);
-        if job.room.holds(&judged.text) && !loses_order(&judged) {
-            return judged;
-        }
-        let other = best(&judged.text, job, &sources).judged;
-        if other.score > judged.score || !job.room.holds(&judged.text) { other } else { judged }
+    report.score = drafted.as_ref().map(|finished| finished.judged.score);
+    report.offline_score = by_code.as_ref().ok().map(|judged| judged.score);
+    let Some(finished) = drafted else { return by_code.map(|judged| judged.text) };
+    let unfit =
+        unfit(&finished.judged, job).map(|fault| format!("the model's summary is no valid one: {fault}"));
+    let reason = match &by_code {
+        Ok(by_code) => unfit.or_else(|| better(by_code, &finished, picked, job)),
+        Err(_) => unfit,
     };
-    let picked = offline.summarize(job.request).map(fitted);
-    report.score = drafted.as_ref().map(|(judged, _)| judged.score);
-    report.offline_score = picked.as_ref().ok().map(|judged| judged.score);
-    let Some((judged, rung)) = drafted else { return picked.map(|judged| judged.text) };
-    if let (Ok(picked), Some(fault)) = (&picked, unfit(&judged.text, job)) {
-        report.troubles.push(format!("the model's summary is no valid one: {fault}"));
-        return Ok(picked.text.clone());
+    if let Some(reason) = reason {
+        report.troubles.push(reason);
+        return by_code.map(|judged| judged.text);
     }
-    match picked {
-        Ok(picked) if picked.score > judged.score => {
-            report.troubles.push("the summary by code scores higher".to_owned());
-            Ok(picked.text)
-        }
-        _ => {
-            report.rung = rung;
-            Ok(judged.text)
-        }
+    report.rung = finished.rung;
+    Ok(finished.judged.text)
+}
+
+// Why the summary by code is better than the model's, where it is.
+fn better(by_code: &Judged, finished: &Finished, picked: Option<&Picked>, job: &Job<'_>) -> Option<String> {
+    // With all that code quotes beside them, the words of a model that has nothing to say would pass for a summary.
+    const LEAST: f64 = 0.25;
+    let Finished { judged, own, .. } = finished;
+    if by_code.score > judged.score {
+        return Some("the summary by code scores higher".to_owned());
+    }
+    if *own < LEAST * check::kept(&by_code.loss) {
+        return Some("the model's summary says next to nothing by itself".to_owned());
+    }
+    let picked = picked?;
+    let shortfall = picked.shortfall(&judged.text, job);
+    // What the check finds better in it may make up for names, and for no word of the user's.
+    let gain = judged.score - by_code.score;
+    let allowed = picked.worth as f64 * gain;
+    match shortfall.said {
+        0 if shortfall.worth as f64 <= allowed => None,
+        0 => Some("the summary by code has more names and numbers".to_owned()),
+        _ => Some("the summary by code has more of the user's words".to_owned()),
     }
 }
 
 // Why a summary cannot be used as it is, after all that code could do for it.
-fn unfit(text: &str, job: &Job<'_>) -> Option<String> {
+fn unfit(judged: &Judged, job: &Job<'_>) -> Option<String> {
+    let text = &judged.text;
     if text.trim().is_empty() {
         return Some("nothing is left of it".to_owned());
     }
     if !job.room.holds(text) {
         return Some(format!("it has {} tokens", counter().text(text)));
+    }
+    if let Some(invented) = judged.loss.invented.first() {
+        return Some(format!("nobody said {:?}", invented.text));
     }
     let checked = (job.request.level == Level::Checkpoint).then(|| validate(text));
     checked.and_then(Result::err).map(|error| error.to_string())

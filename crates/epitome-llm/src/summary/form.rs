@@ -5,6 +5,7 @@ use epitome_core::compact::Level;
 use thiserror::Error;
 
 use super::delta::{Delta, DeltaError};
+use super::thinking::is_all_thought;
 use crate::call::{Answer, Ending};
 
 /// The form that an answer was asked for in.
@@ -23,10 +24,14 @@ pub(super) enum Form {
 pub(crate) enum Unfit {
     #[error("the answer is empty")]
     Empty,
+    #[error("the model spent its whole output on thinking")]
+    Thinking,
     #[error("the model would not answer")]
     Declined,
     #[error("the model called a tool instead of answering")]
     Unfinished,
+    #[error("the answer is data where a text was asked for")]
+    Data,
     #[error("the answer has {0} of the headings that were asked for")]
     Sections(usize),
     #[error(transparent)]
@@ -48,6 +53,9 @@ impl Form {
             Ending::Declined => return Err(Unfit::Declined),
             Ending::Unfinished => return Err(Unfit::Unfinished),
             Ending::Whole | Ending::MaxOutput | Ending::Window => {}
+        }
+        if is_all_thought(answer) {
+            return Err(Unfit::Thinking);
         }
         let text = match answer.ending {
             Ending::MaxOutput | Ending::Window if !matches!(self, Form::Changes(_)) => {
@@ -94,5 +102,10 @@ fn prose(text: &str) -> Result<String, Unfit> {
         let shorter = text.strip_prefix(ignored).or_else(|| text.strip_suffix(ignored));
         text = shorter.map_or(text, str::trim);
     }
-    if text.is_empty() { Err(Unfit::Empty) } else { Ok(text.to_owned()) }
+    let is_data = text.starts_with(['{', '[']) && serde_json::from_str::<serde_json::Value>(text).is_ok();
+    match text {
+        "" => Err(Unfit::Empty),
+        _ if is_data => Err(Unfit::Data),
+        text => Ok(text.to_owned()),
+    }
 }

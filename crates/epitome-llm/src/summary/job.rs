@@ -11,7 +11,7 @@ use epitome_core::loss::Sources;
 use epitome_core::tokens::{Bpe, Counter, ImagePricing};
 use epitome_core::{Block, Chars, Entry, Message, Outline, Role, Tokens};
 
-use super::conversation::{Telling, piece};
+use super::conversation::{Telling, pieces};
 use super::live::texts;
 
 /// Counts as budgets do.
@@ -53,7 +53,7 @@ impl<'a> Job<'a> {
         let count = counter();
         let told = (request.first..).zip(request.messages);
         let size = |(number, message): (usize, &Message)| {
-            piece(message, number, telling).map_or(Tokens::ZERO, |text| count.text(&text))
+            pieces(message, number, telling).iter().map(|text| count.text(text)).sum()
         };
         let beside: Vec<&str> = request.previous.iter().map(String::as_str).collect();
         // A summary that is no shorter than what it stands for is of no use.
@@ -154,9 +154,9 @@ fn path(messages: &[Message], counter: &Counter) -> Vec<Entry> {
 }
 
 /// Picks summaries out of the messages of a request, where nobody has the whole path at hand.
-pub(super) struct Picked;
+pub(super) struct ByCode;
 
-impl Summarizer for Picked {
+impl Summarizer for ByCode {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
         picked(request)
     }

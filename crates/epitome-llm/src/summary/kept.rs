@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use epitome_core::ContentHash;
 
-/// Keeps summaries of stretches by the hash of all that they were asked with.
+/// Keeps summaries of stretches by the hash of all that they were asked with, and of who was asked.
 pub trait Kept: Send + Sync + Debug {
     /// The summary, if it is kept.
     fn get(&self, key: &ContentHash) -> Option<String>;

@@ -6,7 +6,7 @@ use epitome_core::loss::{Sources, coverage};
 use epitome_core::{Chars, Message, Tokens};
 
 use super::check::shortened;
-use super::conversation::{Telling, piece};
+use super::conversation::{Telling, pieces};
 use super::job::counter;
 
 /// The messages that a summary is of, all of them, and what an earlier one says beyond them.
@@ -39,7 +39,7 @@ impl<'a> Rebuilt<'a> {
         }
         let (mut tokens, mut chars) = (Tokens::ZERO, Chars(0));
         let count = counter();
-        for text in (range.start..).zip(originals).filter_map(|(number, one)| piece(one, number, telling)) {
+        for text in (range.start..).zip(originals).flat_map(|(number, one)| pieces(one, number, telling)) {
             tokens += count.text(&text);
             chars = Chars(chars.0 + Chars::of(&text).0);
             if tokens > most || chars > telling.options.most {

@@ -1,25 +1,28 @@
 //! Asking a model for a summary, within the caps, and once more where the check finds fault.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use epitome_core::cost::Tariff;
 use epitome_core::loss::Sources;
-use epitome_core::{Block, Tokens, Usage};
+use epitome_core::{Block, Tokens};
 use thiserror::Error;
 
 use super::cancel::Cancel;
-use super::caps::{Caps, Spent};
+use super::caps::{Billed, Caps, Spent};
 use super::check::{Judged, faults, is_worth_another, judge};
 use super::form::{Form, Unfit};
 use super::job::counter;
 use super::prompt::again;
+use super::question::{Account, Purse, Question, Tally, locked};
+use super::stopwatch::Stopwatch;
+use super::thinking::{is_all_thought, with_thoughts};
 use super::written::Written;
 use crate::call::{Answer, Call};
 use crate::clock::{Clock, MachineClock};
 use crate::models::{Leave, Models, NoAnswer};
-use crate::window::Window;
+use crate::windows::Windows;
 
 /// Why there is no summary of a model's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -43,27 +46,24 @@ pub(crate) enum Trouble {
 pub(crate) struct Asker {
     pub(super) models: Arc<Models>,
     pub(crate) caps: Caps,
-    pub(crate) tariff: Option<Tariff>,
+    /// What each of the models costs, by its place, where that is known.
+    tariffs: Arc<[Option<Tariff>]>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cancel: Cancel,
-    /// What the server showed of its window; it outlives a compaction.
-    window: Arc<Mutex<Window>>,
-    account: Arc<Mutex<Account>>,
+    /// What the servers showed of their windows; it outlives a compaction.
+    pub(crate) windows: Windows,
+    /// What was spent by this one.
+    pub(super) account: Account,
+    /// What was spent by all who work on the same compaction; the caps are held against that.
+    pub(super) purse: Purse,
+    /// What tells how long answers are waited for; it outlives a compaction.
+    pub(crate) watch: Stopwatch,
+    /// Where what is spent is known to somebody else, too.
+    tally: Option<Tally>,
     /// What stands before every call as it was sent earlier, in tokens.
     before: Tokens,
-    /// So many endpoints are asked, from the first one on.
-    endpoints: usize,
-}
-
-/// What one compaction has spent.
-#[derive(Debug, Default)]
-struct Account {
-    spent: Spent,
-    started: Option<Duration>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The endpoints that are asked, by their places.
+    endpoints: Range<usize>,
 }
 
 impl Asker {
@@ -72,113 +72,142 @@ impl Asker {
         Self {
             models,
             caps: Caps::default(),
-            tariff: None,
+            tariffs: Arc::default(),
             clock: Arc::new(MachineClock::default()),
             cancel: Cancel::default(),
-            window: Arc::new(Mutex::new(Window::default())),
-            account: Arc::new(Mutex::new(Account::default())),
+            windows: Windows::default(),
+            watch: Stopwatch::default(),
+            account: Account::default(),
+            purse: Purse::default(),
+            tally: None,
             before: Tokens::ZERO,
-            endpoints: usize::MAX,
+            endpoints: 0..usize::MAX,
         }
     }
 
     /// The same for calls behind so many tokens that were sent to the first endpoint, whose cache alone knows them.
     pub(super) fn behind(&self, before: Tokens) -> Self {
-        Self { before, endpoints: 1, ..self.clone() }
+        Self { before, endpoints: 0..1, ..self.clone() }
     }
 
-    /// The same with nothing spent.
+    /// The same without the endpoints before this one.
+    pub(super) fn from(&self, first: usize) -> Self {
+        Self { endpoints: first..self.endpoints.end, ..self.clone() }
+    }
+
+    /// The place behind this one, where an endpoint may be asked there.
+    pub(super) fn behind_place(&self, place: usize) -> Option<usize> {
+        Some(place + 1).filter(|next| *next < self.models.count().min(self.endpoints.end))
+    }
+
+    /// The same for models with these prices, by their places.
+    pub(crate) fn priced(self, tariffs: Vec<Option<Tariff>>) -> Self {
+        Self { tariffs: tariffs.into(), ..self }
+    }
+
+    /// What the model at this place costs, where that is known.
+    pub(super) fn tariff(&self, place: usize) -> Option<Tariff> {
+        self.tariffs.get(place).copied().flatten()
+    }
+
+    /// The same with nothing spent; where there is a tally, its purse is what it was.
     pub(crate) fn anew(&self) -> Self {
-        Self { account: Arc::default(), ..self.clone() }
+        let purse = self.tally.as_ref().map(Tally::purse).cloned().unwrap_or_default();
+        let fresh = Self { account: Account::default(), purse, ..self.clone() };
+        if let Some(tally) = &self.tally {
+            tally.take_in(&fresh.account);
+        }
+        fresh
+    }
+
+    /// The same with nothing spent of its own, where everything that is spent from now on counts here, too, and within what is
+    /// left of its purse.
+    pub(crate) fn tallied(&self, tally: Tally) -> Self {
+        Self { tally: Some(tally), ..self.clone() }.anew()
     }
 
     /// What was spent so far.
     pub(crate) fn spent(&self) -> Spent {
-        locked(&self.account).spent
+        *locked(&self.account)
     }
 
-    /// The window that the server showed, if it did.
-    pub(super) fn shown_window(&self) -> Option<Tokens> {
-        locked(&self.window).limit()
+    /// The window that the servers showed, if any did.
+    pub(crate) fn shown_window(&self) -> Option<Tokens> {
+        self.windows.limit()
     }
 
     /// Asks once, as often as the models below see fit.
     pub(crate) async fn ask(&self, call: &Call) -> Result<Answer, Trouble> {
-        self.ask_from(0, call).await.map(|(answer, _)| answer)
+        self.ask_from(self.endpoints.start, call).await.map(|(answer, _)| answer)
     }
 
-    // The same from this endpoint on; also the place of the one that answered.
-    async fn ask_from(&self, first: usize, call: &Call) -> Result<(Answer, usize), Trouble> {
+    /// The same from this endpoint on; also the place of the one that answered.
+    ///
+    /// Where it thought until its output was over, it is asked once more with room for both, and others have that room at once.
+    pub(super) async fn ask_from(&self, first: usize, call: &Call) -> Result<(Answer, usize), Trouble> {
+        let thoughts = self.purse.drawn().thoughts;
+        let mut call = Call { max_output: call.max_output.max(thoughts), ..call.clone() };
+        let (answer, place) = self.ask_once(first, &call).await?;
+        let may_help = is_all_thought(&answer) && thoughts == Tokens::ZERO;
+        let Some(room) = may_help.then(|| with_thoughts(&call, &answer.model)).flatten() else {
+            return Ok((answer, place));
+        };
+        call.max_output = room;
+        match self.ask_once(place, &call).await {
+            Ok((answer, place)) => {
+                let mut drawn = self.purse.drawn();
+                drawn.thoughts = drawn.thoughts.max(room);
+                Ok((answer, place))
+            }
+            Err(Trouble::Cancelled) => Err(Trouble::Cancelled),
+            // What was wrong with the first answer says more than why there is no second one.
+            Err(_) => Ok((answer, place)),
+        }
+    }
+
+    async fn ask_once(&self, first: usize, call: &Call) -> Result<(Answer, usize), Trouble> {
         let input = size(call) + self.before;
-        let left = self.begin(input, call.max_output)?;
+        let left = self.left()?;
         let end = self.clock.now().saturating_add(left);
-        let sent = AtomicUsize::new(0);
-        let request = || self.book(&sent);
-        let leave = Leave { endpoints: first..self.endpoints, within: left, request: &request };
+        let _waiting = self.watch.start(&*self.clock);
+        let question = Question::new(self, input, call.max_output);
+        let leave = Leave { endpoints: first..self.endpoints.end, within: left, minder: &question };
         let asked = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(Trouble::Cancelled),
             answered = self.models.ask_with(call, &leave) => Ok(answered),
             () = self.clock.sleep(left) => Err(Trouble::Late),
         };
-        let sent = sent.into_inner();
-        let ours = |output| Usage { input, output, ..Usage::default() };
-        let (answer, unanswered, usage) = match asked {
-            Err(trouble) => {
-                (Err(trouble), sent, if sent > 0 { ours(Tokens::ZERO) } else { Usage::default() })
-            }
-            Ok(Err(none)) if none.tried.is_empty() && sent == 0 => {
-                (Err(Trouble::Capped), 0, Usage::default())
-            }
-            Ok(Err(_)) if self.clock.now() >= end => (Err(Trouble::Late), sent, ours(Tokens::ZERO)),
-            Ok(Err(none)) => (Err(self.trouble(&none, input + call.max_output)), sent, Usage::default()),
+        match asked {
+            Err(trouble) => Err(trouble),
+            Ok(Err(none)) if none.tried.is_empty() && question.sent() == 0 => Err(Trouble::Capped),
+            Ok(Err(_)) if self.clock.now() >= end => Err(Trouble::Late),
+            Ok(Err(none)) => Err(self.trouble(&none, input + call.max_output)),
             Ok(Ok(answered)) => {
-                let billed = answered.answer.usage;
-                let usage = billed.unwrap_or_else(|| ours(counter().text(&answered.answer.text)));
-                let answer = self.arrived(answered.answer, input);
-                (answer.map(|answer| (answer, answered.place)), sent.saturating_sub(1), usage)
+                let told = answered.answer.usage.map(|usage| Billed { usage, is_estimate: false });
+                let ours = || Billed::estimated(input, counter().text(&answered.answer.text));
+                question.answered(&told.unwrap_or_else(ours));
+                let answer = self.arrived(answered.answer, &answered.by, input);
+                answer.map(|answer| (answer, answered.place))
             }
-        };
-        let mut account = locked(&self.account);
-        account.spent.end(self.tariff.as_ref(), input, call.max_output, usage);
-        account.spent.unanswered += unanswered;
-        answer
-    }
-
-    // Whether one more request may be sent; it is counted then.
-    fn book(&self, sent: &AtomicUsize) -> bool {
-        let mut account = locked(&self.account);
-        let may = account.spent.calls < self.caps.calls;
-        if may {
-            account.spent.calls += 1;
-            sent.fetch_add(1, Ordering::Relaxed);
         }
-        may
     }
 
-    // The time that is left; what the call may cost is booked.
-    fn begin(&self, input: Tokens, output: Tokens) -> Result<Duration, Trouble> {
+    // The time that is left.
+    fn left(&self) -> Result<Duration, Trouble> {
         if self.cancel.is_cancelled() {
             return Err(Trouble::Cancelled);
         }
         let now = self.clock.now();
-        let mut account = locked(&self.account);
-        let started = *account.started.get_or_insert(now);
+        let started = *self.purse.drawn().started.get_or_insert(now);
         let left = started.saturating_add(self.caps.time).saturating_sub(now);
-        if left.is_zero() {
-            return Err(Trouble::Late);
-        }
-        if !account.spent.allows(&self.caps, self.tariff.as_ref(), input, output) {
-            return Err(Trouble::Capped);
-        }
-        account.spent.begin(self.tariff.as_ref(), input, output);
-        Ok(left)
+        if left.is_zero() { Err(Trouble::Late) } else { Ok(left) }
     }
 
     fn trouble(&self, none: &NoAnswer, expected: Tokens) -> Trouble {
-        match none.wants_less() {
-            Some(failure) => {
-                locked(&self.window).failed(expected, failure);
+        match none.too_large() {
+            Some((endpoint, failure)) => {
+                self.windows.learn(endpoint, |window| window.failed(expected, failure));
                 Trouble::TooLarge(failure.to_string())
             }
             None => Trouble::NoAnswer(none.to_string()),
@@ -186,8 +215,9 @@ impl Asker {
     }
 
     // An answer to a question of which a part was cut off is one to another question.
-    fn arrived(&self, answer: Answer, input: Tokens) -> Result<Answer, Trouble> {
-        let is_cut = answer.usage.is_some_and(|usage| locked(&self.window).answered(input, &usage));
+    fn arrived(&self, answer: Answer, by: &str, input: Tokens) -> Result<Answer, Trouble> {
+        let billed = |usage| self.windows.learn(by, |window| window.answered(input, &usage));
+        let is_cut = answer.usage.is_some_and(billed);
         if is_cut {
             return Err(Trouble::TooLarge("the server cut it without a word".to_owned()));
         }
@@ -203,18 +233,18 @@ impl Asker {
         sources: &Sources<'_>,
         report: &mut Written,
     ) -> Result<Judged, Trouble> {
-        let mut first = 0;
+        let mut first = self.endpoints.start;
         loop {
             let (drafted, place) = self.draft_from(first, &call, form, (sources, report)).await?;
-            let is_last = place + 1 >= self.models.count().min(self.endpoints);
-            match drafted {
-                // Changes that cannot be made are not argued about: the checkpoint is written anew.
-                Err(unfit) if is_last || matches!(form, Form::Changes(_)) => return Err(unfit.into()),
-                Err(unfit) => {
+            // Changes that cannot be made are not argued about: the checkpoint is written anew.
+            let next = self.behind_place(place).filter(|_| !matches!(form, Form::Changes(_)));
+            match (drafted, next) {
+                (Err(unfit), None) => return Err(unfit.into()),
+                (Err(unfit), Some(next)) => {
                     report.troubles.push(unfit.to_string());
-                    first = place + 1;
+                    first = next;
                 }
-                Ok(judged) => return Ok(judged),
+                (Ok(judged), _) => return Ok(judged),
             }
         }
     }
@@ -232,8 +262,8 @@ impl Asker {
         let wrong = match &read {
             Ok(judged) if is_worth_another(judged) => faults(&judged.loss),
             Ok(_) => Vec::new(),
-            // A model that calls tools where it must not will do so again.
-            Err(Unfit::Unfinished) => Vec::new(),
+            // A model that calls tools where it must not, or never comes to an end of thinking, will do so again.
+            Err(Unfit::Unfinished | Unfit::Thinking) => Vec::new(),
             Err(_) if matches!(form, Form::Changes(_)) => Vec::new(),
             Err(unfit) => vec![("what is wrong", vec![unfit.to_string()])],
         };

@@ -10,15 +10,17 @@ use epitome_core::{Block, ContentHash, Message, Tokens};
 use tokio::task::{JoinError, JoinSet};
 
 use super::check::{self, Judged, judge};
-use super::conversation::{Conversation, piece};
-use super::form::Form;
-use super::job::{Job, Picked, Room};
+use super::conversation::{Conversation, pieces};
+use super::form::{Form, Unfit};
+use super::job::{ByCode, Job, Room};
 use super::prompt::{Prompt, Task};
 use super::run::{Asker, Trouble};
 use super::stages::Parted;
+use super::stretches::Stretches;
 use super::summarizer::Setup;
 use super::written::Written;
 use crate::call::{Answer, Call};
+use crate::models::Models;
 
 /// The least that a stretch may be told in.
 const LEAST: Tokens = Tokens(200);
@@ -57,7 +59,7 @@ impl Staged<'_> {
         report.reused = 0;
         let each = self.each(parted.chunks.len());
         let chunks = self.chunks(&parted, each);
-        let texts = self.texts(&chunks, each, report).await?;
+        let (texts, first) = self.texts(&chunks, each, report).await?;
         let quotes: Vec<(String, String)> = self
             .job
             .quotes()
@@ -67,7 +69,7 @@ impl Staged<'_> {
         if let ([_], [text]) = (quotes.as_slice(), texts.as_slice()) {
             return Ok(judge(text.clone(), &self.job.sources()));
         }
-        match self.merged(&quotes, report).await {
+        match self.merged(&quotes, first, report).await {
             Err(Trouble::Cancelled) => Err(Trouble::Cancelled),
             Err(trouble) => {
                 report.troubles.push(format!("the stretches were merged by code: {trouble}"));
@@ -81,7 +83,7 @@ impl Staged<'_> {
     // All of them and the summary of them have to be within one call.
     fn each(&self, chunks: usize) -> Tokens {
         let most = self.setup.stages.one_call(self.window).0 / (chunks as u64 + 1).max(1);
-        Tokens(most).min(self.job.room.tokens).max(LEAST)
+        steady(Tokens(most).min(self.job.room.tokens)).max(LEAST)
     }
 
     fn chunks(&self, parted: &Parted, each: Tokens) -> Vec<Chunk> {
@@ -94,7 +96,7 @@ impl Staged<'_> {
         for (_, end) in parted.chunks.iter().zip(ends) {
             let range = start..end;
             start = end;
-            let pieces = range.clone().filter_map(|at| self.piece(at, left_out.contains(&at)));
+            let pieces = range.clone().flat_map(|at| self.pieces(at, left_out.contains(&at)));
             let conversation = Conversation { pieces: pieces.collect(), left_out: 0 };
             let conversation = conversation.within(self.setup.telling.options.most);
             let call = Prompt {
@@ -106,46 +108,44 @@ impl Staged<'_> {
                 max_tokens: each,
             }
             .call();
-            chunks.push(Chunk { range, key: key(&call), call });
+            chunks.push(Chunk { range, key: key(&self.asker.models, &call), call });
         }
         chunks
     }
 
-    fn piece(&self, at: usize, left_out: bool) -> Option<String> {
+    fn pieces(&self, at: usize, left_out: bool) -> Vec<String> {
         let number = self.job.request.first + at;
         if left_out {
             let size = self.job.sizes.get(at).copied().unwrap_or_default();
-            return Some(format!("[message #{number} is left out: about {size} tokens]"));
+            return vec![format!("[message #{number} is left out: about {size} tokens]")];
         }
-        piece(self.job.request.messages.get(at)?, number, &self.setup.telling)
+        let message = self.job.request.messages.get(at);
+        message.map_or_else(Vec::new, |message| pieces(message, number, &self.setup.telling))
     }
 
+    // What every stretch is told in, and the endpoint that proved to be of use.
     async fn texts(
         &self,
         chunks: &[Chunk],
         each: Tokens,
         report: &mut Written,
-    ) -> Result<Vec<String>, Trouble> {
-        let mut texts: Vec<Option<String>> =
-            chunks.iter().map(|chunk| self.setup.kept.get(&chunk.key)).collect();
-        report.reused = texts.iter().flatten().count();
-        let missing: Vec<usize> =
-            (0..).zip(&texts).filter(|(_, text)| text.is_none()).map(|(at, _)| at).collect();
-        let mut waiting = missing.into_iter();
-        let mut asked: JoinSet<(usize, Result<Answer, Trouble>)> = JoinSet::new();
+    ) -> Result<(Vec<String>, usize), Trouble> {
+        let kept = chunks.iter().map(|chunk| self.setup.kept.get(&chunk.key));
+        let mut stretches = Stretches::new(kept.collect());
+        report.reused = stretches.told();
+        let mut asked = JoinSet::new();
         let mut failed = None;
         loop {
             while failed.is_none() && asked.len() < self.setup.stages.parallel.max(1) {
-                let Some((at, chunk)) = waiting.next().and_then(|at| Some((at, chunks.get(at)?))) else {
-                    break;
-                };
+                let Some((at, first)) = stretches.next() else { break };
+                let Some(chunk) = chunks.get(at) else { continue };
                 let (asker, call) = (self.asker.clone(), chunk.call.clone());
-                asked.spawn(async move { (at, asker.ask(&call).await) });
+                asked.spawn(async move { (at, asker.ask_from(first, &call).await) });
             }
             let Some(done) = asked.join_next().await else { break };
             let stopped = |error: JoinError| Trouble::NoAnswer(error.to_string());
             // What is under way is waited for, as it need not be asked for again then.
-            let (at, answer) = match done.map_err(stopped).and_then(|(at, answer)| Ok((at, answer?))) {
+            let (at, (answer, place)) = match done.map_err(stopped).and_then(|(at, asked)| Ok((at, asked?))) {
                 Ok(answered) => answered,
                 Err(trouble) => {
                     failed.get_or_insert(trouble);
@@ -153,37 +153,71 @@ impl Staged<'_> {
                 }
             };
             report.model = Some(answer.model.clone());
-            if let (Some(chunk), Some(text)) = (chunks.get(at), texts.get_mut(at)) {
-                *text = Some(self.read(chunk, &answer, each, report));
+            let Some(chunk) = chunks.get(at) else { continue };
+            match self.read(chunk, &answer, each, report) {
+                Ok(text) => stretches.tell(at, text),
+                Err(unfit) => {
+                    let said = unfit.to_string();
+                    if stretches.refuse(at, place, unfit, self.asker.behind_place(place)) {
+                        report.troubles.push(said);
+                    }
+                }
             }
         }
         match failed {
             Some(trouble) => Err(trouble),
-            None => Ok(texts.into_iter().flatten().collect()),
+            None => self.filled(stretches, chunks, each, report),
         }
     }
 
-    // What a stretch makes up would look like a source to all that comes after.
-    fn read(&self, chunk: &Chunk, answer: &Answer, each: Tokens, report: &mut Written) -> String {
+    // What the model has not told is picked by code, unless it has told nothing at all.
+    fn filled(
+        &self,
+        stretches: Stretches,
+        chunks: &[Chunk],
+        each: Tokens,
+        report: &mut Written,
+    ) -> Result<(Vec<String>, usize), Trouble> {
+        let (first, told) = (stretches.first(), stretches.told());
+        let (texts, unfit) = stretches.end()?;
+        if let Some(unfit) = unfit.filter(|_| told < chunks.len()) {
+            let missing = chunks.len() - told;
+            report.troubles.push(format!("{missing} of {} stretches picked by code: {unfit}", chunks.len()));
+        }
+        let text = |(chunk, text): (&Chunk, Option<String>)| {
+            text.unwrap_or_else(|| {
+                let (messages, first) = self.messages(chunk);
+                self.picked(messages, first, each)
+            })
+        };
+        Ok((chunks.iter().zip(texts).map(text).collect(), first))
+    }
+
+    // The messages of a stretch, and the number of the first one.
+    fn messages(&self, chunk: &Chunk) -> (&[Message], usize) {
         let request = self.job.request;
         let messages = request.messages.get(chunk.range.clone()).unwrap_or_default();
-        let first = request.first + chunk.range.start;
+        (messages, request.first + chunk.range.start)
+    }
+
+    // What a stretch makes up would look like a source to all that comes after.
+    fn read(
+        &self,
+        chunk: &Chunk,
+        answer: &Answer,
+        each: Tokens,
+        report: &mut Written,
+    ) -> Result<String, Unfit> {
+        let (messages, first) = self.messages(chunk);
+        let text = Form::of(self.job.request.level).read(answer)?;
         // Something stands before it, so that what its first message wants is not taken for the goal.
         let sources = Sources { first, beside: &[""], ..Sources::new(messages) };
         let room = Room { tokens: each, chars: None };
         let fits = |text: &str| room.holds(text);
-        match Form::of(request.level).read(answer) {
-            Ok(text) => {
-                let mended = check::mend(&judge(text, &sources), &sources, &fits);
-                report.struck += mended.struck;
-                self.setup.kept.put(&chunk.key, &mended.text);
-                mended.text
-            }
-            Err(unfit) => {
-                report.troubles.push(format!("a stretch is picked by code: {unfit}"));
-                self.picked(messages, first, each)
-            }
-        }
+        let mended = check::mend(&judge(text, &sources), &sources, &fits);
+        report.struck += mended.struck;
+        self.setup.kept.put(&chunk.key, &mended.text);
+        Ok(mended.text)
     }
 
     fn picked(&self, messages: &[Message], first: usize, each: Tokens) -> String {
@@ -195,10 +229,15 @@ impl Staged<'_> {
             max_tokens: each,
             ..self.job.request.clone()
         };
-        Picked.summarize(&request).unwrap_or_default()
+        ByCode.summarize(&request).unwrap_or_default()
     }
 
-    async fn merged(&self, quotes: &[(String, String)], report: &mut Written) -> Result<Judged, Trouble> {
+    async fn merged(
+        &self,
+        quotes: &[(String, String)],
+        first: usize,
+        report: &mut Written,
+    ) -> Result<Judged, Trouble> {
         let request = self.job.request;
         let call = Prompt {
             task: Task::Merge(request.level),
@@ -209,7 +248,8 @@ impl Staged<'_> {
             max_tokens: self.job.room.tokens,
         }
         .call();
-        self.asker.draft(call, &Form::of(request.level), &self.job.sources(), report).await
+        let asker = self.asker.from(first);
+        asker.draft(call, &Form::of(request.level), &self.job.sources(), report).await
     }
 }
 
@@ -236,9 +276,19 @@ fn by_code(level: Level, texts: &[&str]) -> String {
     }
 }
 
-// Everything that the answer depends on.
-fn key(call: &Call) -> ContentHash {
-    let mut text = call.system.clone();
+// The largest of 1, 1.5, 2, 3, 4, 6, 8 and so on that is no more: one stretch more or less seldom asks for another length then,
+// and stretches that are finished can be used again.
+fn steady(most: Tokens) -> Tokens {
+    let power = 1 << most.0.max(1).ilog2();
+    let between = power + power / 2;
+    Tokens(if most.0 >= between { between } else { power })
+}
+
+// Everything that the answer depends on, and who is asked for it.
+fn key(models: &Models, call: &Call) -> ContentHash {
+    let mut text = models.names().collect::<Vec<_>>().join(" ");
+    text.push('\n');
+    text.push_str(&call.system);
     for block in call.messages.iter().flat_map(|message| &message.blocks) {
         if let Block::Text(said) = block {
             text.push('\n');

@@ -1,6 +1,7 @@
 //! The summariser: a model where it does better than code, code where it does not.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
@@ -10,19 +11,23 @@ use tokio::runtime::Handle;
 
 use super::cancel::Cancel;
 use super::caps::Caps;
+use super::carry::Picked;
 use super::conversation::Telling;
-use super::finish::{chosen, finished};
-use super::job::{Job, Picked};
+use super::finish::{by_code, chosen, finished};
+use super::job::{ByCode, Job};
 use super::kept::{Kept, KeptInMemory};
 use super::live::Live;
+use super::question::Tally;
 use super::rebuild::Rebuilt;
 use super::run::{Asker, Trouble};
 use super::stages::Stages;
+use super::stopwatch::Stopwatch;
 use super::ways::{Next, Ways};
-use super::written::Written;
+use super::written::{Rung, Written};
 use crate::call::Prefix;
 use crate::clock::Clock;
 use crate::models::Models;
+use crate::windows::Windows;
 
 /// How a checkpoint is brought up to date.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +57,8 @@ pub(super) struct Setup {
 /// Writes summaries with a model, and with code where the model fails or does worse.
 ///
 /// It waits for the model on the thread that asks it, which must not be one that runs asynchronous tasks. What the summaries of
-/// one compaction cost together is capped: one of these is for one compaction, and a clone begins with nothing spent.
+/// one compaction cost together is capped: one of these is for one compaction, and a clone begins with nothing spent; where
+/// a [`Tally`] is shared, all of them draw on its purse.
 pub struct ModelSummarizer {
     setup: Setup,
     asker: Asker,
@@ -126,9 +132,9 @@ impl ModelSummarizer {
         self
     }
 
-    /// The same for a model with these prices.
-    pub fn priced(mut self, tariff: Tariff) -> Self {
-        self.asker.tariff = Some(tariff);
+    /// The same for models with these prices, each in its place; none where a price is not known.
+    pub fn priced(mut self, tariffs: Vec<Option<Tariff>>) -> Self {
+        self.asker = self.asker.priced(tariffs);
         self
     }
 
@@ -141,6 +147,25 @@ impl ModelSummarizer {
     /// The same, ended by this word.
     pub fn cancelled_by(mut self, cancel: Cancel) -> Self {
         self.asker.cancel = cancel;
+        self
+    }
+
+    /// The same, learning the windows of the models here.
+    pub fn windows(mut self, windows: Windows) -> Self {
+        self.asker.windows = windows;
+        self
+    }
+
+    /// The same, adding up here how long models are waited for.
+    pub fn watched(mut self, watch: Stopwatch) -> Self {
+        self.asker.watch = watch;
+        self
+    }
+
+    /// The same with nothing spent; what it and its clones spend counts here, too, and is held against the caps together with
+    /// all else that is drawn on its purse.
+    pub fn tallied(mut self, tally: Tally) -> Self {
+        self.asker = self.asker.tallied(tally);
         self
     }
 
@@ -169,7 +194,7 @@ impl ModelSummarizer {
 
     /// The same where the messages of the whole path are at hand; those that are not may be empty.
     pub fn beside_path<'a>(&'a mut self, offline: &'a mut dyn Summarizer, path: &'a [Message]) -> Beside<'a> {
-        Beside { model: self, offline, path }
+        Beside { model: self, offline, path, by_code: None }
     }
 
     /// The summary that was asked for, and what became of it.
@@ -214,14 +239,19 @@ impl ModelSummarizer {
             return Err(SummaryError(Trouble::Cancelled.to_string()));
         }
         let job = anew.filter(|_| report.rebuilt).unwrap_or(job);
+        let by_code = by_code(&job, offline);
+        let picked = match (&asked, &by_code) {
+            (Ok(_), Ok(by_code)) => Some(Picked::of(&by_code.text, &job)),
+            _ => None,
+        };
         let drafted = match asked {
             Err(trouble) => {
                 report.troubles.push(trouble.to_string());
                 None
             }
-            Ok((judged, rung)) => Some((finished(judged, &job, offline, &mut report), rung)),
+            Ok(drafted) => Some(finished(drafted, &job, picked.as_ref(), &mut report)),
         };
-        let chosen = chosen(drafted, &job, offline, &mut report);
+        let chosen = chosen(drafted, by_code, picked.as_ref(), &job, &mut report);
         report.spent = self.asker.spent();
         if let Some(listener) = &self.setup.listener {
             listener(&report);
@@ -232,7 +262,7 @@ impl ModelSummarizer {
 
 impl Summarizer for ModelSummarizer {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
-        self.write(request, &mut Picked).map(|(text, _)| text)
+        self.write(request, &mut ByCode).map(|(text, _)| text)
     }
 }
 
@@ -241,11 +271,24 @@ pub struct Beside<'a> {
     model: &'a mut ModelSummarizer,
     offline: &'a mut dyn Summarizer,
     path: &'a [Message],
+    /// The messages that the last summary is of, where code wrote it.
+    by_code: Option<Range<usize>>,
 }
 
 impl Summarizer for Beside<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
-        self.model.write_of(request, self.offline, self.path).map(|(text, _)| text)
+        // What code wrote may be written again within more room; the model, which did no better, is not asked again.
+        if self.by_code.as_ref() == Some(&request.range) {
+            let job = Job::new(request, &self.model.setup.telling).on(self.path);
+            return by_code(&job, self.offline).map(|judged| judged.text);
+        }
+        let (text, written) = self.model.write_of(request, self.offline, self.path)?;
+        self.by_code = (written.rung == Rung::Offline).then(|| request.range.clone());
+        Ok(text)
+    }
+
+    fn is_mechanical(&self) -> bool {
+        self.by_code.is_some()
     }
 
     fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {

@@ -3,7 +3,7 @@
 use epitome_core::{Message, Role, Tokens};
 
 use super::check::Judged;
-use super::conversation::{Conversation, piece};
+use super::conversation::{Conversation, pieces};
 use super::delta::listing;
 use super::form::Form;
 use super::job::{Job, counter};
@@ -223,7 +223,8 @@ impl Ways<'_> {
     }
 
     fn stays(&self, job: &Job<'_>) -> Option<String> {
-        let told = piece(self.stays?, job.request.range.end, &self.setup.telling)?;
+        // What is said beside what tools gave comes last; the two in one text would pass for the same speaker's.
+        let told = pieces(self.stays?, job.request.range.end, &self.setup.telling).pop()?;
         Some(told.chars().take(SHOWN).collect())
     }
 }

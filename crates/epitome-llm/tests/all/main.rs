@@ -6,6 +6,7 @@ mod advice;
 mod answers;
 mod attempts;
 mod breaker;
+mod efforts;
 mod endpoints;
 mod failures;
 mod faults;

@@ -208,6 +208,8 @@ fn a_prompt_that_was_cut_silently_is_noticed() {
     let billed = |input| Usage { input: Tokens(input), output: Tokens(50), ..Usage::default() };
     assert_eq!(window_of_truncation(Tokens(20_000), &billed(4_046)), Some(Tokens(4_096)));
     assert_eq!(window_of_truncation(Tokens(20_000), &billed(14_000)), None, "another tokenizer");
+    assert_eq!(window_of_truncation(Tokens(20_000), &billed(12_000)), Some(Tokens(12_050)), "cut a little");
+    assert_eq!(window_of_truncation(Tokens(20_000), &billed(12_400)), None, "another tokenizer");
     assert_eq!(window_of_truncation(Tokens(20_000), &billed(26_000)), None);
     assert_eq!(window_of_truncation(Tokens(500), &billed(50)), None, "too little to tell");
     assert_eq!(window_of_truncation(Tokens(20_000), &billed(0)), None, "nothing was reported");

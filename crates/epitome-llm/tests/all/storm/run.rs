@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use epitome_core::compact::{
-    Compacted, Compaction, Decision, Request, Segment, StrategyName, SystemPlace, check_tiling, compact,
-    view, view_tokens,
+    Compacted, Compaction, Decision, Preview, Request, Segment, StrategyName, Summarizer, SummaryError,
+    SummaryRequest, SystemPlace, check_tiling, compact, dry_run, view, view_tokens,
 };
+use epitome_core::cost::{Money, Tariff};
 use epitome_core::digest::Digest;
 use epitome_core::loss;
+use epitome_core::models::{Caching, Price};
 use epitome_core::settings::Settings;
 use epitome_core::{Block, Entry, Message, Tokens};
 use epitome_llm::summary::{Caps, Mode, ModelSummarizer, Rung, Stages, Written};
@@ -21,6 +23,9 @@ use super::weather::{Sky, Weather};
 use crate::summary::{Running, tokens};
 use crate::support::{APIS, StillClock};
 use crate::upstream::Upstream;
+
+/// The server counts bytes, we count tokens; so much more may be billed than was reserved.
+const OTHERWISE: f64 = 1.5;
 
 /// What one thread works with.
 pub(super) struct Bench {
@@ -42,8 +47,12 @@ struct Plan {
     mode: Mode,
     is_live: bool,
     window: Tokens,
-    calls: usize,
+    /// So many stretches are asked for at once.
+    parallel: usize,
+    caps: Caps,
     budget: Tokens,
+    /// Whether there is no summary by code, so that nothing but an annotation is left where the model fails.
+    is_bare: bool,
 }
 
 impl Plan {
@@ -66,8 +75,15 @@ impl Plan {
             mode: if pick(3) == 0 { Mode::Rewrite } else { Mode::Delta },
             is_live: pick(4) == 0,
             window: Tokens([1_500, 200_000, 200_000][pick(3)]),
-            calls: [1, 4, 40][pick(3)],
+            parallel: [1, 3][pick(2)],
+            caps: Caps {
+                calls: [1, 4, 40][pick(3)],
+                tokens: Tokens([2_000_000, 2_000_000, 9_000, 4_000][pick(4)]),
+                money: [None, None, Some(Money::micros(9_000)), Some(Money::micros(4_000))][pick(4)],
+                ..Caps::default()
+            },
             budget: Tokens([600, 800][pick(2)]),
+            is_bare: pick(10) == 0,
         }
     }
 
@@ -83,11 +99,50 @@ impl Plan {
         let clock = Arc::clone(&bench.sky.lock().unwrap().clock);
         let model = ModelSummarizer::new(Arc::clone(models), bench.runtime.handle.clone())
             .window(self.window)
-            .stages(Stages { reserve: Tokens(400), parallel: 1, ..Stages::default() })
+            .stages(Stages { reserve: Tokens(400), parallel: self.parallel, ..Stages::default() })
             .mode(self.mode)
-            .caps(Caps { calls: self.calls, ..Caps::default() })
+            .caps(self.caps)
+            .priced(vec![Some(tariff()); self.endpoints.len()])
             .timed(clock);
         if self.is_live { model.behind(prefix(APIS[self.endpoints[0]], sent)) } else { model }
+    }
+}
+
+/// A micro-dollar for each token, in and out.
+fn tariff() -> Tariff {
+    let caching = Caching { minimum: Tokens::ZERO, write: 1.0, read: 1.0 };
+    Tariff::new(Price { input: 1.0, output: 1.0 }, None, caching)
+}
+
+/// Picks nothing where there is nobody to pick.
+struct ByCode<'d>(Option<Digest<'d>>);
+
+impl Summarizer for ByCode<'_> {
+    fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        match &mut self.0 {
+            Some(digest) => digest.summarize(request),
+            None => Err(SummaryError("nobody picks here".to_owned())),
+        }
+    }
+
+    fn is_mechanical(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
+        self.0.as_mut()?.recent(from, budget)
+    }
+}
+
+/// Minds what a compaction is told to mind.
+struct Signed<'s> {
+    summarizer: &'s mut dyn Summarizer,
+    sign: &'s str,
+}
+
+impl Summarizer for Signed<'_> {
+    fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        self.summarizer.summarize(&SummaryRequest { instructions: Some(self.sign), ..request.clone() })
     }
 }
 
@@ -104,11 +159,35 @@ fn prefix(api: &str, sent: &[Message]) -> Prefix {
 /// What happened in schedules, by name.
 pub(super) type Tally = BTreeMap<&'static str, usize>;
 
-fn count(tally: &mut Tally, heard: &[Written], met: usize) {
+/// All that must have happened now and then, or the storm says nothing about it.
+pub(super) const MEETS: [&str; 14] = [
+    "faults",
+    "delta",
+    "whole",
+    "staged",
+    "offline",
+    "annotation",
+    "live",
+    "rebuilt",
+    "struck",
+    "asked again",
+    "in stretches",
+    "at once",
+    "capped",
+    "broken off",
+];
+
+fn count(tally: &mut Tally, heard: &[Written], plan: &Plan, compaction: Option<&Compaction>, met: usize) {
     let mut add = |name, count| *tally.entry(name).or_default() += count;
     add("faults", met);
+    let annotations = compaction.map_or(0, |compaction| annotations(compaction).count());
+    add("annotation", annotations);
     for written in heard {
-        add(written.rung.as_str(), 1);
+        add(written.rung.as_str(), usize::from(written.rung != Rung::Offline || !plan.is_bare));
+        add("at once", usize::from(written.chunks > 1 && plan.parallel > 1));
+        let is_capped = |trouble: &String| trouble.contains("would cost more");
+        add("capped", usize::from(written.troubles.iter().any(is_capped)));
+        add("broken off", usize::from(written.spent.estimated > Tokens::ZERO));
         add("live", usize::from(written.live));
         add("rebuilt", usize::from(written.rebuilt));
         add("struck", written.struck.min(1));
@@ -130,7 +209,9 @@ pub(super) fn run(seed: u64, bench: &Bench) -> Result<Tally, String> {
     for round in 0..ROUNDS {
         let (messages, path) = after(round);
         let counted = |text: &str| tokens(text);
-        *bench.sky.lock().unwrap() = Weather::new(seed.wrapping_add(round as u64 * 7_919), plan.faults);
+        let sign = format!("storm {seed}/{round}.");
+        let weather = Weather::new(seed.wrapping_add(round as u64 * 7_919), plan.faults, &sign);
+        *bench.sky.lock().unwrap() = weather;
         let heard: Arc<Mutex<Vec<Written>>> = Arc::default();
         let told = Arc::clone(&heard);
         let sent = match &previous {
@@ -139,11 +220,24 @@ pub(super) fn run(seed: u64, bench: &Bench) -> Result<Tally, String> {
         };
         let model = plan.model(&models, bench, &sent);
         let mut model = model.heard_by(move |written| told.lock().unwrap().push(written.clone()));
-        let mut offline = Digest::new(path, messages, &counted);
-        let request =
-            Request { budget: Some(plan.budget), previous: previous.as_ref(), ..Request::new(&settings) };
+        let mut offline = ByCode((!plan.is_bare).then(|| Digest::new(path, messages, &counted)));
+        let request = Request {
+            budget: Some(plan.budget),
+            previous: previous.as_ref(),
+            instructions: Some(&sign),
+            ..Request::new(&settings)
+        };
         let mut both = model.beside_path(&mut offline, messages);
-        let Compacted { compaction, report } = compact(path, messages, &request, &mut both, &counted);
+        let Compacted { compaction, report } = match plan.is_bare {
+            false => compact(path, messages, &request, &mut both, &counted),
+            // Else the core would pick a summary by itself, and the last rung would never be reached.
+            true => {
+                let Preview { plan, report, .. } = dry_run(path, messages, &request, &mut both, &counted);
+                let mut signed = Signed { summarizer: &mut both, sign: &sign };
+                let compaction = plan.map(|plan| plan.run(messages, &mut signed, &counted));
+                Compacted { compaction, report }
+            }
+        };
         let heard = std::mem::take(&mut *heard.lock().unwrap());
         let sky = bench.sky.lock().unwrap();
         let context = || {
@@ -151,14 +245,14 @@ pub(super) fn run(seed: u64, bench: &Bench) -> Result<Tally, String> {
                 heard.iter().map(|written| (written.rung, written.live, &written.troubles)).collect();
             format!("{:?} in round {round} of {} met {:?}: {told:?}", plan.strategy, plan.faults, sky.met)
         };
-        count(&mut tally, &heard, sky.met.len());
+        count(&mut tally, &heard, &plan, compaction.as_ref(), sky.met.len());
         is_fair &= sky.met.is_empty();
         if compaction.is_none() && (report.decision == Decision::Compacted || report.reason.is_empty()) {
             return Err(format!("nothing was done, and nobody says why; {}", context()));
         }
         let now =
             compaction.or(previous).ok_or_else(|| format!("nothing: {}; {}", report.reason, context()))?;
-        viewed(&now, (messages, path), plan.budget).map_err(|error| format!("{error}; {}", context()))?;
+        viewed(&now, (messages, path), &plan).map_err(|error| format!("{error}; {}", context()))?;
         reported(&heard, &sky, &plan, is_fair).map_err(|error| format!("{error}; {}", context()))?;
         previous = Some(now);
     }
@@ -169,7 +263,7 @@ pub(super) fn run(seed: u64, bench: &Bench) -> Result<Tally, String> {
 fn viewed(
     compaction: &Compaction,
     (messages, path): (&[Message], &[Entry]),
-    budget: Tokens,
+    plan: &Plan,
 ) -> Result<(), String> {
     let count = |text: &str| tokens(text);
     check_tiling(&compaction.segments, compaction.covered()).map_err(|error| error.to_string())?;
@@ -180,25 +274,38 @@ fn viewed(
         return Err(format!("not valid: {broken:?}"));
     }
     let size = view_tokens(&shown, path, &count);
-    if size > budget {
-        return Err(format!("{size} tokens, and {budget} are allowed"));
+    if size > plan.budget {
+        return Err(format!("{size} tokens, and {} are allowed", plan.budget));
     }
     let text = texts(&seen);
     // Tiers leave out the oldest where a budget is this small.
     let omits = compaction.segments.iter().any(|segment| matches!(segment, Segment::Omitted { .. }));
+    // An annotation says how much is hidden, and nothing of what it is; and what a model forgets, code puts back.
+    let omits = omits || plan.is_bare;
     if let Some(lost) = MUST.iter().find(|must| !omits && !text.contains(**must)) {
         return Err(format!("{lost:?} is lost:\n{text}\n"));
     }
     if let Some(lie) = NEVER.iter().find(|never| text.contains(**never)) {
         return Err(format!("{lie:?} is made up:\n{text}\n"));
     }
-    let invented = loss::of(compaction, &shown, path, messages, &[]).invented;
+    let mut invented = loss::of(compaction, &shown, path, messages, &[]).invented;
+    // An annotation is nobody's words; what comes after it may take it over.
+    invented.retain(|invented| !(plan.is_bare && invented.claim.starts_with("Context contained")));
     if !invented.is_empty() {
         return Err(format!("made up: {invented:?}\n{text}\n"));
     }
     let whole = compaction.expanded(0..messages.len());
     let again = view(&whole, path, messages, SystemPlace::Outside).messages(messages);
     if again == messages { Ok(()) } else { Err("the messages do not come back".to_owned()) }
+}
+
+// The summaries that only say that there is none.
+fn annotations(compaction: &Compaction) -> impl Iterator<Item = &String> {
+    let summaries = compaction.segments.iter().filter_map(|segment| match segment {
+        Segment::Summary { text, .. } => Some(text),
+        _ => None,
+    });
+    summaries.filter(|text| text.contains("Summary unavailable"))
 }
 
 fn texts(messages: &[Message]) -> String {
@@ -211,9 +318,22 @@ fn texts(messages: &[Message]) -> String {
 
 // The report says what happened, and the caps were kept.
 fn reported(heard: &[Written], sky: &Weather, plan: &Plan, is_fair: bool) -> Result<(), String> {
-    let calls = heard.last().map_or(0, |written| written.spent.calls);
-    if calls > plan.calls || sky.requests > calls {
-        return Err(format!("{} requests, {calls} told, {} allowed", sky.requests, plan.calls));
+    let spent = heard.last().map(|written| written.spent).unwrap_or_default();
+    let (calls, caps) = (spent.calls, &plan.caps);
+    if calls > caps.calls || sky.requests > calls {
+        return Err(format!("{} requests, {calls} told, {} allowed", sky.requests, caps.calls));
+    }
+    let used = (spent.usage.total_input() + spent.usage.output).0;
+    let paid = spent.money.map_or(0.0, Money::as_micros);
+    // What is reserved is our own count; the server has one of its own.
+    let allowed = caps.money.map_or(f64::MAX, Money::as_micros).min(caps.tokens.0 as f64) * OTHERWISE;
+    if used as f64 > allowed || paid > allowed || used as f64 != paid {
+        return Err(format!("{used} tokens for {paid}, {allowed} allowed"));
+    }
+    // Answers that broke off were sent as well, and none of it is for nothing.
+    let broke_off = sky.met.iter().filter(|fault| fault.is_broken_off()).count();
+    if broke_off > 0 && spent.estimated == Tokens::ZERO && !sky.tells_early() {
+        return Err(format!("{broke_off} answers broke off, and nothing is booked for it: {spent:?}"));
     }
     let troubles: Vec<&String> = heard.iter().flat_map(|written| &written.troubles).collect();
     let failed = sky.met.iter().any(|fault| fault.is_failure());
@@ -222,7 +342,7 @@ fn reported(heard: &[Written], sky: &Weather, plan: &Plan, is_fair: bool) -> Res
         return Err("a failure is not told".to_owned());
     }
     // A summary by code may be the better one, or the only one that calls are left for or that has what a checkpoint needs.
-    let worth = ["scores higher", "would cost more", "is no valid one"];
+    let worth = ["scores higher", "has more", "next to nothing", "would cost more", "is no valid one"];
     let is_about_worth = |trouble: &&&String| worth.iter().any(|words| trouble.contains(words));
     let blamed: Vec<_> = troubles.iter().filter(|trouble| !is_about_worth(trouble)).collect();
     if is_fair && !blamed.is_empty() {

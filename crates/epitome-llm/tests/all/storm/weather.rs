@@ -101,6 +101,19 @@ impl Fault {
         )
     }
 
+    /// Whether a server had taken the request, so that it may be billed.
+    pub(super) fn is_broken_off(self) -> bool {
+        matches!(
+            self,
+            Fault::CutOff
+                | Fault::FailedMidway
+                | Fault::Stalled
+                | Fault::Silent
+                | Fault::Garbage
+                | Fault::Hangup
+        )
+    }
+
     fn act(self, request: &Request) -> Act {
         let good = good(request);
         let is_delta = is_delta(request);
@@ -165,22 +178,39 @@ pub(super) struct Weather {
     pub(super) seed: u64,
     /// How many of a hundred requests meet a fault.
     pub(super) faults: u64,
+    /// What stands in every request of this compaction: one that was given up may arrive when the next is under way.
+    sign: String,
     /// What ends the time of the compaction when nothing comes any more.
     pub(super) clock: Arc<GateClock>,
     pub(super) requests: usize,
     pub(super) met: Vec<Fault>,
+    /// Whether Anthropic was asked, which tells at the beginning of an answer what the request comes to.
+    told_early: bool,
     seen: HashMap<ContentHash, u64>,
 }
 
 impl Weather {
-    pub(super) fn new(seed: u64, faults: u64) -> Self {
-        let clock = Arc::default();
-        Self { seed, faults, clock, requests: 0, met: Vec::new(), seen: HashMap::new() }
+    pub(super) fn new(seed: u64, faults: u64, sign: &str) -> Self {
+        let (clock, sign) = (Arc::default(), sign.to_owned());
+        Self {
+            seed,
+            faults,
+            sign,
+            clock,
+            requests: 0,
+            met: Vec::new(),
+            told_early: false,
+            seen: HashMap::new(),
+        }
     }
 
     /// What this request meets. The same one meets something else the next time.
     pub(super) fn act(&mut self, request: &Request) -> Act {
+        if !request.text.contains(&self.sign) {
+            return Act::Hangup;
+        }
         self.requests += 1;
+        self.told_early |= request.path.ends_with("/messages");
         let hash = ContentHash::of(format!("{} {}", request.path, request.text).as_bytes());
         let times = self.seen.entry(hash).or_default();
         *times += 1;
@@ -196,6 +226,13 @@ impl Weather {
             self.clock.end();
         }
         fault.act(request)
+    }
+}
+
+impl Weather {
+    /// Whether some of what was billed may have been told before the answer broke off.
+    pub(super) fn tells_early(&self) -> bool {
+        self.told_early
     }
 }
 

@@ -192,8 +192,9 @@ fn caps_end_in_code() {
     ];
     for caps in cases {
         let upstream = Upstream::new(vec![Act::say(GOOD)]);
-        let (_, written) =
-            write(&upstream, &request(&messages, &[]), |summarizer| summarizer.caps(caps).priced(tariff));
+        let (_, written) = write(&upstream, &request(&messages, &[]), |summarizer| {
+            summarizer.caps(caps).priced(vec![Some(tariff)])
+        });
         assert_eq!((written.rung, written.spent.calls), (Rung::Offline, 0));
         assert!(upstream.requests().is_empty());
         assert_eq!(written.troubles, ["one more call would cost more than this compaction may"]);

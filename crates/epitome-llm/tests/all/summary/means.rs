@@ -98,6 +98,12 @@ fn orders_are_the_last_to_go() {
             let upstream = Upstream::new(vec![Act::say(&answer)]);
             let (text, written) = write_within(&upstream, Tokens(room), &[], &[]);
             assert!(tokens(&text) <= Tokens(room), "{text}");
+            // There the model says next to nothing beside what it forgot, and code writes what it writes alone.
+            if room == 130 && !answer.contains(orders) {
+                assert_eq!(written.rung, Rung::Offline, "{written:?}");
+                continue;
+            }
+            assert_eq!(written.rung, Rung::Whole, "{room} {written:?}");
             for order in ["Never touch src/generated.rs", "must stay at 4096 bytes"] {
                 assert!(text.contains(order), "{room} {written:?}\n{text}");
             }

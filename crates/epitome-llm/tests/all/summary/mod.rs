@@ -1,6 +1,9 @@
 //! Summaries by a model: what it is asked, what becomes of its answers, good and bad.
 
+mod alone;
 mod bad_answers;
+mod books;
+mod carried;
 mod deltas;
 mod live;
 mod means;
@@ -9,6 +12,7 @@ mod rebuilt;
 mod schedules;
 mod staged;
 mod stages;
+mod thinking;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;

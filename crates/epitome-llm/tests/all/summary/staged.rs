@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epitome_core::checkpoint::validate;
-use epitome_core::compact::SummaryRequest;
-use epitome_core::{Message, Role, Tokens};
-use epitome_llm::summary::{KeptInMemory, Rung, Stages};
+use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
+use epitome_core::{Block, Message, Role, Tokens};
+use epitome_llm::Models;
+use epitome_llm::summary::{KeptInMemory, ModelSummarizer, Rung, Stages};
 
+use super::quoting::ATTEMPTS;
 use super::{GOOD, asked, call, conversation, request, result, runtime, summarizer, tokens};
+use crate::support::client;
 use crate::upstream::{Act, Upstream};
 
 /// A session of many messages; each step is a call with its result.
-fn long(steps: usize) -> Vec<Message> {
+pub(super) fn long(steps: usize) -> Vec<Message> {
     let mut messages = conversation();
     for step in 0..steps {
         let id = format!("s{step}");
@@ -23,15 +26,25 @@ fn long(steps: usize) -> Vec<Message> {
     messages
 }
 
-struct Picks;
+/// Code that picks nothing, so that a model has to do it.
+pub(super) struct Picks;
 
-impl epitome_core::compact::Summarizer for Picks {
-    fn summarize(&mut self, _: &SummaryRequest<'_>) -> Result<String, epitome_core::compact::SummaryError> {
-        Err(epitome_core::compact::SummaryError("nothing is picked".to_owned()))
+impl Summarizer for Picks {
+    fn summarize(&mut self, _: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        Err(SummaryError("nothing is picked".to_owned()))
     }
 }
 
-fn stages() -> Stages {
+/// Code that quotes something.
+pub(super) struct Quotes;
+
+impl Summarizer for Quotes {
+    fn summarize(&mut self, _: &SummaryRequest<'_>) -> Result<String, SummaryError> {
+        Ok("## Goal\nFix the date parser of our importer.".to_owned())
+    }
+}
+
+pub(super) fn stages() -> Stages {
     Stages { reserve: Tokens(1_000), parallel: 2, ..Stages::default() }
 }
 
@@ -89,6 +102,26 @@ fn finished_stretches_are_not_asked_for_again() {
 }
 
 #[test]
+fn finished_stretches_are_used_again_when_the_conversation_has_gone_on() {
+    let (upstream, other) = (Upstream::new(vec![Act::say(GOOD)]), Upstream::new(vec![Act::say(GOOD)]));
+    let (runtime, mut messages) = (runtime(), long(40));
+    let kept = Arc::new(KeptInMemory::default());
+    let write = |upstream: &Upstream, messages: &[Message]| {
+        let mut model = summarizer(upstream, &runtime).window(Tokens(6_000)).stages(stages());
+        model = model.kept(kept.clone());
+        model.write(&request(messages, &[]), &mut Picks).unwrap().1
+    };
+    let first = write(&upstream, &messages);
+    assert!(first.chunks >= 4 && first.reused == 0, "{first:?}");
+    messages.push(Message::text(Role::User, "And what about 29 February 1900?"));
+    messages.push(Message::text(Role::Assistant, "That day never was; the parser says so now."));
+    let second = write(&upstream, &messages);
+    assert!(second.reused >= first.chunks - 2, "{second:?}");
+    // What one model told is not passed off as another one's.
+    assert_eq!(write(&other, &messages).reused, 0);
+}
+
+#[test]
 fn a_message_that_no_call_has_room_for_is_left_out_and_noted() {
     let upstream = Upstream::new(vec![Act::say(GOOD)]);
     let (runtime, mut messages) = (runtime(), long(20));
@@ -135,4 +168,74 @@ fn stretches_that_cannot_be_merged_by_the_model_are_merged_by_code() {
     assert_eq!(written.rung, Rung::Staged);
     assert!(written.troubles.iter().any(|trouble| trouble.starts_with("the stretches were merged by code")));
     validate(&text).unwrap();
+}
+
+// One message of the user may hold a tool's result and the user's own words.
+#[test]
+fn what_tools_gave_is_not_the_users_word_in_a_stretch() {
+    for attempt in ATTEMPTS {
+        let upstream = Upstream::new(vec![Act::say(GOOD)]);
+        let (runtime, mut messages) = (runtime(), long(40));
+        let mut mixed = result("m1", attempt);
+        mixed.blocks.push(Block::text("Thank you, go on with the leap years."));
+        messages.extend([call("m1", r#"{"url":"x"}"#), mixed]);
+        let mut model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(stages());
+        let (_, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+        assert!(written.chunks > 1, "{written:?}");
+        let said: Vec<String> = upstream.requests().iter().map(|request| asked(request).1).collect();
+        let told = said.iter().find(|said| said.contains("go on with the leap years")).unwrap();
+        let tag = told.split("<<<conversation ").nth(1).and_then(|rest| rest.split('\n').next()).unwrap();
+        let mark = format!("=== {tag} ===");
+        let pieces: Vec<&str> = told.split(mark.as_str()).collect();
+        let own = pieces.iter().find(|piece| piece.contains("go on with the leap years")).unwrap();
+        assert!(!own.contains(attempt), "{own}");
+        let given = pieces.iter().find(|piece| piece.contains(attempt)).unwrap();
+        assert!(!given.trim_start().starts_with("**User"), "{given}");
+    }
+}
+
+#[test]
+fn a_model_that_is_of_no_use_is_not_asked_for_every_stretch() {
+    let upstream = Upstream::new(vec![Act::say("")]);
+    let (runtime, messages) = (runtime(), long(40));
+    let one = Stages { parallel: 1, ..stages() };
+    let mut model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(one);
+    let (_, written) = model.write(&request(&messages, &[]), &mut Quotes).unwrap();
+    assert!(written.chunks > 2, "{written:?}");
+    assert_eq!((written.rung, written.spent.calls), (Rung::Offline, 2), "{written:?}");
+    assert_eq!(written.troubles, ["the answer is empty"]);
+}
+
+#[test]
+fn where_some_stretches_are_told_the_rest_is_picked_by_code() {
+    let upstream = Upstream::scripted(|number, request| {
+        let is_merge = asked(request).1.contains("<<<part 1 ");
+        if number == 0 || is_merge { Act::say(GOOD) } else { Act::say("") }
+    });
+    let (runtime, messages) = (runtime(), long(40));
+    let one = Stages { parallel: 1, ..stages() };
+    let mut model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(one);
+    let (_, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!(written.rung, Rung::Staged, "{written:?}");
+    assert_eq!(written.spent.calls, 3 + 1 + written.retries, "{written:?}");
+    let (missing, all) = (written.chunks - 1, written.chunks);
+    assert_eq!(
+        written.troubles,
+        [format!("{missing} of {all} stretches picked by code: the answer is empty")]
+    );
+}
+
+#[test]
+fn the_next_endpoint_takes_over_from_one_of_no_use() {
+    let (useless, good) = (Upstream::new(vec![Act::say("")]), Upstream::new(vec![Act::say(GOOD)]));
+    let (runtime, messages) = (runtime(), long(40));
+    let clients = vec![client(&useless, "anthropic"), client(&good, "anthropic")];
+    let one = Stages { parallel: 1, ..stages() };
+    let mut model = ModelSummarizer::new(Arc::new(Models::new(clients)), runtime.handle.clone())
+        .window(Tokens(6_000))
+        .stages(one);
+    let (_, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+    assert_eq!(written.rung, Rung::Staged, "{written:?}");
+    assert_eq!(useless.requests().len(), 2, "not for the merging either");
+    assert_eq!(good.requests().len(), written.chunks + 1 + written.retries, "{written:?}");
 }

@@ -39,7 +39,29 @@ fn conversations() -> impl Strategy<Value = (Vec<Tokens>, Vec<Range<usize>>)> {
     })
 }
 
+#[test]
+fn stretches_are_full_but_for_the_last_two() {
+    let atoms: Vec<Range<usize>> = (0..7).map(|at| at..at + 1).collect();
+    let parted = Stages::default().part(&[Tokens(10); 7], &atoms, Tokens(30));
+    assert_eq!(parted.chunks, [vec![0, 1, 2], vec![3, 4], vec![5, 6]]);
+}
+
 proptest! {
+    #[test]
+    fn what_is_said_later_leaves_the_earlier_stretches(
+        (sizes, atoms) in conversations(),
+        more in proptest::collection::vec(0_u64..400, 0..20),
+        most in 1_u64..2_000,
+    ) {
+        let before = Stages::default().part(&sizes, &atoms, Tokens(most));
+        let later = (sizes.len()..sizes.len() + more.len()).map(|at| at..at + 1);
+        let atoms: Vec<Range<usize>> = atoms.iter().cloned().chain(later).collect();
+        let sizes: Vec<Tokens> = sizes.iter().copied().chain(more.into_iter().map(Tokens)).collect();
+        let after = Stages::default().part(&sizes, &atoms, Tokens(most));
+        let same = before.chunks.len().saturating_sub(2);
+        prop_assert_eq!(&before.chunks[..same], &after.chunks[..same]);
+    }
+
     #[test]
     fn stretches_hold_all_in_order_and_part_nothing((sizes, atoms) in conversations(), most in 1_u64..2_000) {
         let parted = Stages::default().part(&sizes, &atoms, Tokens(most));
