@@ -20,7 +20,9 @@ use crate::hooks::Hook;
 use crate::knowledge::{Extractor, Offline};
 use crate::layers::Configured;
 use crate::scribe::{Keys, Scribe};
+use crate::session::Warmth;
 use crate::summarizer::Summarizers;
+use crate::windows;
 
 /// An engine in the making. What is not said has a default: a SQLite file `epitome.db` here, the settings of the
 /// documentation, a window of 200,000 tokens, Anthropic's dialect, offline summaries.
@@ -45,7 +47,15 @@ pub struct Builder {
     extractor: Option<Arc<dyn Extractor>>,
     lease: Duration,
     summary_timeout: Duration,
-    view_cache: usize,
+    view_cache: ViewCache,
+}
+
+/// Where views are kept at hand.
+enum ViewCache {
+    /// In so many bytes of the engine's own.
+    Own(usize),
+    /// Among those of another engine.
+    Of(Arc<Warmth>),
 }
 
 /// Where everything is recorded.
@@ -76,7 +86,7 @@ impl Default for Builder {
             extractor: Some(Arc::new(Offline)),
             lease: Duration::from_secs(60),
             summary_timeout: Duration::from_secs(120),
-            view_cache: 256 << 20,
+            view_cache: ViewCache::Own(256 << 20),
         }
     }
 }
@@ -222,7 +232,13 @@ impl Builder {
 
     /// How many bytes of views are kept at hand; beyond that, sessions that rest longest are read again when needed.
     pub fn view_cache(mut self, bytes: usize) -> Self {
-        self.view_cache = bytes;
+        self.view_cache = ViewCache::Own(bytes);
+        self
+    }
+
+    /// Keeps views at hand among those of another engine: together they take what that one was given.
+    pub fn sharing_views_of(mut self, other: &Engine) -> Self {
+        self.view_cache = ViewCache::Of(Arc::clone(&other.0.warmth));
         self
     }
 
@@ -239,6 +255,9 @@ impl Builder {
             true => None,
             false => Scribe::timed(&self.settings, &self.models, &self.keys, Arc::clone(&self.waits))?,
         };
+        if let Some(warning) = scribe.as_ref().and_then(Scribe::warning) {
+            tracing::warn!("{warning}");
+        }
         let ledger = match self.store {
             Store::Open(ledger) => ledger,
             Store::Address(address) => {
@@ -251,7 +270,13 @@ impl Builder {
             !self.model.is_empty() && !matches!(found.warning, Some(Warning::Unknown { .. }));
         let mut model = found.model;
         model.window = self.window.unwrap_or(model.window);
-        let Self { tenant, agent, dialect, settings, .. } = self;
+        let Self { tenant, agent, dialect, mut settings, .. } = self;
+        let (reserve, usual) =
+            (&mut settings.compact.reserve_tokens, Settings::default().compact.reserve_tokens);
+        // In a small window nothing is kept free that the model could not say at once, unless it was asked for.
+        if model_is_known && *reserve <= usual && reserve.0 > model.window.0 / 4 {
+            *reserve = model.max_output.min(*reserve);
+        }
         let parts = Parts { ledger, tenant, agent, dialect, settings, model, model_is_known };
         let mut inner = Inner::new(parts);
         inner.models = self.models;
@@ -265,10 +290,15 @@ impl Builder {
         inner.clock = self.clock;
         inner.lease = self.lease;
         inner.summary_timeout = self.summary_timeout;
-        inner.warmth.limit(self.view_cache);
+        match self.view_cache {
+            ViewCache::Own(bytes) => inner.warmth.limit(bytes),
+            ViewCache::Of(warmth) => inner.warmth = warmth,
+        }
         inner.upstream = self.upstream;
         inner.billing.load(&inner).await;
         inner.window.load(&inner).await;
-        Ok(Engine::new(inner))
+        let engine = Engine::new(inner);
+        windows::keep_those_of_writers(&engine).await;
+        Ok(engine)
     }
 }

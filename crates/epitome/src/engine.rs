@@ -65,7 +65,7 @@ pub(crate) struct Inner {
     pub(crate) lease: Duration,
     /// How long a summariser of the user's own may take.
     pub(crate) summary_timeout: Duration,
-    pub(crate) warmth: Warmth,
+    pub(crate) warmth: Arc<Warmth>,
     pub(crate) errands: Errands,
     slots: Mutex<HashMap<SessionId, Weak<Slot>>>,
 }
@@ -155,22 +155,37 @@ impl Engine {
     }
 
     /// Ends what goes on in the background, keeps what was learnt of models and closes the ledger. Every clone of the engine is
-    /// closed, too.
+    /// closed, too, and so is every other engine on the same ledger.
     pub async fn close(&self) {
+        self.rest().await;
+        self.0.ledger.close().await;
+    }
+
+    /// Ends what goes on in the background and keeps what was learnt of models. The ledger stays open for others.
+    pub async fn rest(&self) {
         let slots: Vec<Arc<Slot>> = {
             let slots = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.values().filter_map(Weak::upgrade).collect()
         };
         for slot in slots {
             let cancelled = slot.preparation.lock().unwrap_or_else(PoisonError::into_inner).cancel();
-            if let Some(task) = cancelled {
+            for task in cancelled {
                 // It was told to end, and whether it did so before its end makes no difference.
                 let _ = task.await;
             }
         }
         self.0.errands.finish().await;
         self.0.billing.finish(&self.0).await;
-        self.0.ledger.close().await;
+    }
+
+    /// How long models were waited for that write summaries, all sessions together; what is waited for at the same time counts once.
+    pub fn time_of_models(&self) -> Duration {
+        self.0.scribe.as_ref().map_or(Duration::ZERO, |scribe| scribe.watch.waited())
+    }
+
+    /// Waits until what nobody waits for is done, such as keeping what was learnt and spent. Closing does the same.
+    pub async fn settled(&self) {
+        self.0.errands.finish().await;
     }
 
     /// The ledger that everything is recorded in.
@@ -236,7 +251,7 @@ impl Inner {
             holder: uuid::Uuid::now_v7().to_string(),
             lease: Duration::from_secs(60),
             summary_timeout: Duration::from_secs(120),
-            warmth: Warmth::default(),
+            warmth: Arc::default(),
             errands: Errands::default(),
             slots: Mutex::default(),
             ledger,

@@ -43,6 +43,14 @@ pub enum Error {
     /// A range of messages holds none.
     #[error("no message is named: 3..5 means the messages 3 and 4, counted from 0")]
     NoMessages,
+    /// Instructions are longer than a model can be given beside a conversation.
+    #[error("these instructions have {length} characters; at most {most} can be minded")]
+    InstructionsTooLong {
+        /// How long they are.
+        length: usize,
+        /// How long they may be.
+        most: usize,
+    },
     /// Everything that was said is sealed.
     #[error("nothing was said since the last topic was sealed")]
     NothingToSeal,
@@ -65,6 +73,9 @@ pub enum Error {
     /// A session is to go on where nothing tells which.
     #[error("no platform or channel is named: Opening::channel(platform, channel) says where to go on")]
     NoChannel,
+    /// The session no longer stands where the caller takes it to stand.
+    #[error("the session went on from where this belongs: look for the conversation again")]
+    Moved,
     /// Others kept writing to the session, so that this could not be done on top of what they wrote.
     #[error("other writers kept changing the session; try again")]
     Contended,

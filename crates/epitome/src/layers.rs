@@ -1,6 +1,7 @@
 //! Settings in layers: defaults or a preset, then a file, then the environment, then flags. Each value knows where it is from.
 
 mod origin;
+mod serving;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use epitome_core::secrets::masked;
 use epitome_core::settings::{self, SETTINGS, Settings, SettingsError};
 
 pub use self::origin::{LayerError, Origin};
+pub use self::serving::{ModeRoute, ModelUpstream, SERVING, Serving, ServingSetting};
 use crate::scribe::Keys;
 
 /// The file that is read where nobody names one.
@@ -24,13 +26,10 @@ const PREFIX: &str = "EPITOME_";
 /// The name under which a layer takes a preset.
 const PRESET: &str = "preset";
 
-/// Variables of the command itself, of the proxy, of the test command and of the benchmarks, which are no settings.
-const NOT_SETTINGS: [&str; 14] = [
+/// Variables of the command itself, of the test command and of the benchmarks, which are no settings.
+const NOT_SETTINGS: [&str; 11] = [
     "CONFIG",
     "LOG",
-    "LISTEN",
-    "ANTHROPIC_UPSTREAM",
-    "OPENAI_UPSTREAM",
     "DB",
     "TENANT",
     "TRANSCRIPTS",
@@ -65,6 +64,7 @@ pub struct Layers {
     values: Settings,
     models: ModelTable,
     keys: Keys,
+    serving: Serving,
     origins: BTreeMap<&'static str, Origin>,
     preset: Option<(Preset, Origin)>,
     // What was said so far: it stands above a preset, also above one that is named later.
@@ -109,6 +109,12 @@ impl Layers {
         if let Some(models) = table.remove("models") {
             let models: BTreeMap<String, ModelPatch> = models.try_into().map_err(malformed)?;
             self.models.extend(models);
+        }
+        if let Some(upstreams) = table.remove("upstream") {
+            self.serving.extend(upstreams.try_into().map_err(malformed)?);
+        }
+        if let Some(routes) = table.remove("route") {
+            self.serving.route(routes.try_into().map_err(malformed)?);
         }
         self.table(table, path)
     }
@@ -192,6 +198,9 @@ impl Layers {
             self.begin_again();
             return Ok(());
         }
+        if self.serving.set(name, value, &origin) {
+            return Ok(());
+        }
         let found = settings::find(name).map_err(wrong)?;
         settings::apply(&mut self.values, name, value).map_err(wrong)?;
         self.said.push((found.name, value.to_owned()));
@@ -220,8 +229,8 @@ impl Layers {
     /// Judges all settings together.
     pub fn finish(self) -> Result<Configured, LayerError> {
         self.values.validate().map_err(LayerError::Together)?;
-        let Self { values, models, keys, origins, preset, said: _ } = self;
-        Ok(Configured { values, models, keys, origins, preset })
+        let Self { values, models, keys, serving, origins, preset, said: _ } = self;
+        Ok(Configured { values, models, keys, serving, origins, preset })
     }
 }
 
@@ -252,6 +261,8 @@ pub struct Configured {
     pub models: ModelTable,
     /// Keys of providers, from the files' `[keys]` tables.
     pub keys: Keys,
+    /// What the proxy is told.
+    pub serving: Serving,
     origins: BTreeMap<&'static str, Origin>,
     preset: Option<(Preset, Origin)>,
 }
@@ -356,6 +367,29 @@ mod tests {
         assert!(!format!("{configured:?}").contains("hush"));
         assert!(Layers::default().toml("[keys]\nacme = \"x\"\n", Path::new("a.toml")).is_err());
         assert!(Layers::default().set("model", "x").is_err(), "elsewhere it would be anybody's");
+    }
+
+    #[test]
+    fn the_proxy_has_settings_in_every_layer() {
+        let mut layers = Layers::default();
+        let text = "openai_upstream = \"http://a\"\nlisten = \"[::1]:1\"\n
+            [[upstream]]\nmodel = \"qwen*\"\nurl = \"http://b\"\n[[upstream]]\nmodel = \"x\"\nurl = \"http://c\"\ndialect = \"chat\"\n";
+        layers.toml(text, Path::new("a.toml")).unwrap();
+        layers.environment([("EPITOME_LISTEN".into(), "[::1]:2".into())]).unwrap();
+        layers.set("anthropic_upstream", "http://d").unwrap();
+        let serving = layers.finish().unwrap().serving;
+        let values = SERVING.map(|setting| serving.get(setting));
+        let environment = Origin::Environment("EPITOME_LISTEN".to_owned());
+        let file = Origin::File("a.toml".into());
+        let (mode, tenants) = (("compact", Origin::Default), ("auto", Origin::Default));
+        let said = [("[::1]:2", environment), ("http://d", Origin::Flag), ("http://a", file), mode, tenants];
+        assert_eq!(values, said);
+        let upstreams: Vec<_> =
+            serving.upstreams().iter().map(|one| (one.model.as_str(), one.dialect.as_deref())).collect();
+        assert_eq!(upstreams, [("qwen*", None), ("x", Some("chat"))]);
+        let error =
+            Layers::default().toml("[[upstream]]\nmodel = \"x\"\nurls = \"y\"\n", Path::new("a.toml"));
+        assert!(error.unwrap_err().to_string().contains("urls"));
     }
 
     #[test]

@@ -65,6 +65,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod arrival;
 mod billing;
 mod builder;
 mod compaction;
@@ -80,15 +81,20 @@ mod session;
 mod summarizer;
 mod windows;
 
+pub use arrival::{Arrival, Arrived, Course, Sought};
 pub use builder::Builder;
 pub use compaction::{Compact, Outcome, Saves};
 pub use engine::{Engine, Opening};
 pub use error::{Error, Result};
 pub use hooks::{Answer, Compacted, Compacting, Hook, HookError, Told};
 pub use knowledge::{Extractor, Memory, Offline, Recall, Source, What};
-pub use layers::{Configured, FILE, LayerError, Layers, Origin};
+pub use layers::{
+    Configured, FILE, LayerError, Layers, ModeRoute, ModelUpstream, Origin, SERVING, Serving, ServingSetting,
+};
 pub use scribe::{Keys, Scribe, ScribeError, summaries_json};
-pub use session::{Beginning, Context, ContextMessage, Input, Reply, Run, Session, Sight, Undo};
+pub use session::{
+    Beginning, Context, ContextMessage, Input, Reply, Run, Said, Session, Sight, ToSend, Undo, instructions,
+};
 
 pub use epitome_core as core;
 pub use epitome_core::compact::{Strategy, StrategyName, Summarizer, SummaryError, SummaryRequest};

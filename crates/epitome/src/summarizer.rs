@@ -1,4 +1,4 @@
-//! Who writes the summaries of a compaction: the offline one, or a user's own, with instructions.
+//! Who writes the summaries of a compaction: the offline one, or a user's own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -30,25 +30,21 @@ impl Summarizers {
     }
 }
 
-/// A summariser that is told what to mind.
-pub(crate) struct Instructed<'a> {
-    pub(crate) inner: &'a mut dyn Summarizer,
-    pub(crate) instructions: Option<String>,
-}
+/// A summariser that may panic.
+pub(crate) struct Guarded<'a>(pub(crate) &'a mut dyn Summarizer);
 
-impl Summarizer for Instructed<'_> {
+impl Summarizer for Guarded<'_> {
     fn summarize(&mut self, request: &SummaryRequest<'_>) -> Result<String, SummaryError> {
-        let request = SummaryRequest { instructions: self.instructions.as_deref(), ..request.clone() };
         // One of the user's own that panics has failed like any other.
-        catch_unwind(AssertUnwindSafe(|| self.inner.summarize(&request)))
+        catch_unwind(AssertUnwindSafe(|| self.0.summarize(request)))
             .unwrap_or_else(|_| Err(SummaryError("the summariser panicked".to_owned())))
     }
 
     fn is_mechanical(&self) -> bool {
-        self.inner.is_mechanical()
+        self.0.is_mechanical()
     }
 
     fn recent(&mut self, from: usize, budget: Tokens) -> Option<Tokens> {
-        self.inner.recent(from, budget)
+        self.0.recent(from, budget)
     }
 }

@@ -1,6 +1,6 @@
-//! How large the window of the model really is, by what its server says, takes, refuses and cuts; kept in the ledger.
+//! How large the windows of models really are, by what their servers say, take, refuse and cut; kept in the ledger.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use epitome_core::{Tokens, Usage, events};
 use epitome_llm::{Failure, Window};
@@ -50,7 +50,8 @@ impl Learnt {
         let learnt = lesson(&mut window);
         if window.limit() != before {
             let (engine, value) = (engine.clone(), written(&window));
-            engine.clone().0.errands.run(async move { save(&engine.0, value).await });
+            let Some(name) = name(&engine.0) else { return learnt };
+            engine.clone().0.errands.run(async move { save(&engine.0, name, value).await });
         }
         learnt
     }
@@ -58,19 +59,40 @@ impl Learnt {
     /// Reads what others learnt before.
     pub(crate) async fn load(&self, inner: &Inner) {
         let Some(name) = name(inner) else { return };
-        match inner.ledger.memo(inner.tenant, SCOPE, name).await {
-            Ok(memo) => {
-                if let Some(window) = memo.as_ref().and_then(|memo| read(&memo.value)) {
-                    *self.known() = window;
-                }
-            }
-            Err(error) => tracing::warn!(%error, "what was learnt of the model's window cannot be read"),
+        if let Some(window) = kept(inner, name).await {
+            *self.known() = window;
         }
     }
 }
 
-async fn save(inner: &Inner, value: String) {
-    let Some(name) = name(inner) else { return };
+/// Reads what was learnt of the windows of those who write summaries, and has what is learnt from now on kept.
+pub(crate) async fn keep_those_of_writers(engine: &Engine) {
+    let Some(scribe) = &engine.0.scribe else { return };
+    for endpoint in scribe.endpoints() {
+        if let Some(window) = kept(&engine.0, endpoint.clone()).await {
+            scribe.windows.put(endpoint, window);
+        }
+    }
+    // They are the engine's own, and must not keep it from its end.
+    let engine = Arc::downgrade(&engine.0);
+    scribe.windows.kept_by(move |endpoint, window| {
+        let Some(inner) = engine.upgrade() else { return };
+        let (name, value) = (endpoint.to_owned(), written(window));
+        Arc::clone(&inner).errands.run(async move { save(&inner, name, value).await });
+    });
+}
+
+async fn kept(inner: &Inner, name: String) -> Option<Window> {
+    match inner.ledger.memo(inner.tenant, SCOPE, name).await {
+        Ok(memo) => memo.and_then(|memo| read(&memo.value)),
+        Err(error) => {
+            tracing::warn!(%error, "what was learnt of a model's window cannot be read");
+            None
+        }
+    }
+}
+
+async fn save(inner: &Inner, name: String, value: String) {
     if let Err(error) = inner.ledger.put_memo(inner.tenant, SCOPE, name, value).await {
         tracing::warn!(%error, "what was learnt of the model's window is not kept");
     }

@@ -4,19 +4,20 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use epitome_core::compact::{Compaction, Report, Segment};
+use epitome_core::compact::{Compaction, Report};
 use epitome_core::loss::Loss;
-use epitome_core::{BlockKind, Tokens};
+use epitome_core::prune::ThinkingRule;
+use epitome_core::{BlockKind, Entry, Role, Tokens};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{NewCompaction, TurnId};
 use epitome_llm::knowledge::Learnt;
-use epitome_llm::summary;
+use epitome_llm::summary::{self, Spent};
 use serde_json::{Value, json};
 
 use super::outcome::{Saves, dropped};
 use super::picture::Picture;
 use crate::error::{Error, Result};
-use crate::scribe::{spent_json, summaries_json};
+use crate::scribe::{Tab, Unused, spent_json, summaries_json};
 use crate::session::{Session, Shown, Warm};
 
 /// How often a commit is tried again on top of what others appended meanwhile.
@@ -36,9 +37,29 @@ pub(crate) struct Prepared {
     /// The turn, by its number, of the compaction that stands in until this one is recorded.
     pub(crate) stand_in: Option<u64>,
     /// What a model found worth knowing in what it hides, where one was asked.
-    pub(crate) learnt: Option<Learnt>,
+    pub(crate) learnt: Option<Lesson>,
+    /// What its summaries were told to mind, where any were written for it.
+    pub(crate) minded: Option<Minded>,
     /// What became of the summaries that a model was asked for.
     pub(crate) summaries: Vec<summary::Written>,
+    /// What asking it cost.
+    pub(crate) tab: Option<Tab>,
+    /// Whether it was made for later, when the model has seen what is new by now.
+    pub(crate) is_ahead: bool,
+}
+
+/// What a model found worth knowing, and what asking it cost.
+pub(crate) struct Lesson {
+    pub(crate) learnt: Learnt,
+    pub(crate) tab: Tab,
+}
+
+/// What the summaries of a compaction were told to mind.
+pub(crate) struct Minded {
+    /// What the session says.
+    pub(crate) of_session: Option<String>,
+    /// That, and what was said of this compaction alone.
+    pub(crate) all: Option<String>,
 }
 
 /// What a compaction is about to hide.
@@ -47,6 +68,15 @@ pub(crate) struct Hidden {
     pub(crate) by: TurnId,
     pub(crate) picture: Arc<Picture>,
     pub(crate) ranges: Vec<Range<usize>>,
+}
+
+// A compaction that reaches to the end of its session.
+struct Grown {
+    compaction: Compaction,
+    // What came while it was prepared.
+    arrived: Tokens,
+    // What it takes away beyond what was prepared.
+    removed: Tokens,
 }
 
 /// What became of it.
@@ -65,6 +95,15 @@ impl Prepared {
         is_base && warm.length >= covered && !self.orphans(warm, covered)
     }
 
+    /// Whether it was made for later and that has not come yet: it changes what the model has still not seen, because its last call failed.
+    pub(crate) fn is_early(&self, warm: &Warm) -> bool {
+        let covered = self.compaction.covered() as u64;
+        let is_reply = |shown: &Shown| shown.ordinal >= covered && shown.outline.role == Role::Assistant;
+        self.is_ahead
+            && self.compaction.touches_unseen(&self.picture.path)
+            && !warm.shown.iter().any(is_reply)
+    }
+
     /// Whether it would take the place of what stood in for it.
     pub(crate) fn replaces(&self, warm: &Warm) -> bool {
         self.stand_in.is_some() && warm.base() == self.stand_in
@@ -76,6 +115,17 @@ impl Prepared {
         let dropped = dropped(&self.compaction, self.picture.previous.as_deref());
         let ranges = dropped.iter().map(|range| place(range.start)..place(range.end)).collect();
         Hidden { by: self.id, picture: Arc::clone(&self.picture), ranges }
+    }
+
+    /// What its summaries cost; nothing where no model was asked.
+    pub(crate) fn spent(&self) -> Option<Spent> {
+        self.tab.as_ref().and_then(Tab::spent)
+    }
+
+    // What it cost is recorded.
+    fn settle(&self) {
+        let lesson = self.learnt.as_ref().map(|lesson| &lesson.tab);
+        self.tab.iter().chain(lesson).for_each(Tab::settle);
     }
 
     /// Whether nothing is gained by it.
@@ -97,9 +147,7 @@ impl Prepared {
         let arrived: Vec<&Shown> = warm.shown.iter().filter(|shown| shown.ordinal >= covered).collect();
         let mut calls: HashSet<String> =
             arrived.iter().flat_map(|shown| blocks(shown, BlockKind::ToolUse)).collect();
-        let visible =
-            |segment: &&Segment| matches!(segment, Segment::Verbatim { .. } | Segment::Pruned { .. });
-        for segment in self.compaction.segments.iter().filter(visible) {
+        for segment in self.compaction.segments.iter().filter(|segment| segment.is_shown()) {
             let range = segment.range().start as u64..segment.range().end as u64;
             calls.extend(
                 self.picture.read.range(range).flat_map(|(_, shown)| blocks(shown, BlockKind::ToolUse)),
@@ -109,25 +157,37 @@ impl Prepared {
         results.into_iter().any(|id| !calls.contains(&id))
     }
 
-    fn record(&self, warm: &Warm) -> NewCompaction {
+    // The same for the session as it is by now. Thinking that is bound to what was sent before goes, also where it came meanwhile.
+    fn grown(&self, warm: &Warm) -> Grown {
         let covered = self.compaction.covered() as u64;
-        let arrived: Tokens = warm
-            .shown
-            .iter()
-            .filter(|shown| shown.ordinal >= covered)
-            .map(|shown| shown.outline.tokens)
-            .sum();
+        let arrived = || warm.shown.iter().filter(|shown| shown.ordinal >= covered);
+        let tokens = arrived().map(|shown| shown.outline.tokens).sum();
+        let grown = self.compaction.clone().reaching(usize::try_from(warm.length).unwrap_or(usize::MAX));
+        if self.picture.thinking == ThinkingRule::Free {
+            return Grown { compaction: grown, arrived: tokens, removed: Tokens::ZERO };
+        }
+        let entry = |shown: &Shown| Entry { outline: Arc::clone(&shown.outline), time: shown.time };
+        let path: Vec<Entry> = self.picture.path.iter().cloned().chain(arrived().map(entry)).collect();
+        let in_force = warm.compaction.as_ref().map(|(_, compaction)| compaction.as_ref());
+        let before = grown.tokens_removed(&path);
+        let compaction = grown.unbound(in_force, &path);
+        let removed = compaction.tokens_removed(&path) - before;
+        Grown { compaction, arrived: tokens, removed }
+    }
+
+    fn record(&self, warm: &Warm, unused: &Unused) -> NewCompaction {
+        let Grown { compaction, arrived, removed } = self.grown(warm);
         let Report { strategy, fixed, tokens_before, tokens_after, .. } = self.report;
         // What is recorded is counted, not estimated.
         let fixed = fixed - (self.picture.outside - self.picture.beside);
         NewCompaction {
             id: self.id,
-            compaction: self.compaction.clone().reaching(usize::try_from(warm.length).unwrap_or(usize::MAX)),
+            compaction,
             strategy: strategy.to_owned(),
             trigger: self.trigger.clone(),
             tokens_before: fixed + tokens_before + arrived,
-            tokens_after: fixed + tokens_after + arrived,
-            report: Some(self.account().to_string()),
+            tokens_after: fixed + tokens_after + arrived - removed,
+            report: Some(self.account(unused).to_string()),
             model: self.writer(),
             time: None,
         }
@@ -140,14 +200,24 @@ impl Prepared {
     }
 
     // Everything that is said of it later on.
-    fn account(&self) -> Value {
+    fn account(&self, unused: &Unused) -> Value {
         let mut account = json!({"report": self.report, "loss": self.loss, "notes": self.notes});
         if !self.summaries.is_empty() {
             account["summaries"] = summaries_json(&self.summaries);
         }
-        if let Some(Learnt { findings, dropped, spent, .. }) = &self.learnt {
+        // What was cut off is paid for like what was used.
+        if let Some(spent) = self.spent() {
+            account["summaries"]["spent"] = spent_json(&spent);
+        }
+        if let Some(spent) = unused.spent() {
+            account["unused"] = spent_json(&spent);
+        }
+        if let Some(Lesson { learnt: Learnt { findings, dropped, spent, .. }, .. }) = &self.learnt {
             account["learnt"] =
                 json!({"found": findings.len(), "dropped": dropped, "spent": spent_json(spent)});
+        }
+        if let Some(instructions) = self.minded.as_ref().and_then(|minded| minded.all.as_deref()) {
+            account["instructions"] = json!(instructions);
         }
         if let Some(saves) = &self.saves {
             account["saves"] = json!(saves);
@@ -157,12 +227,10 @@ impl Prepared {
 
     // What is shown from now on, where all of it is at hand.
     fn shown(&self, compaction: &Compaction, warm: &Warm) -> Option<Vec<Shown>> {
-        let visible =
-            |segment: &&Segment| matches!(segment, Segment::Verbatim { .. } | Segment::Pruned { .. });
         let covered = self.compaction.covered() as u64;
+        let visible = compaction.segments.iter().filter(|segment| segment.is_shown());
         let mut shown = Vec::new();
-        for ordinal in compaction.segments.iter().filter(visible).flat_map(|segment| segment.range().clone())
-        {
+        for ordinal in visible.flat_map(|segment| segment.range().clone()) {
             let ordinal = ordinal as u64;
             if ordinal < covered {
                 shown.push(self.picture.read.get(&ordinal)?.clone());
@@ -176,9 +244,16 @@ impl Prepared {
 }
 
 impl Session {
+    // Whether its summaries mind what the session says by now.
+    async fn is_as_told(&self, prepared: &Prepared) -> Result<bool> {
+        let Some(minded) = &prepared.minded else { return Ok(true) };
+        Ok(self.instructions().await? == minded.of_session)
+    }
+
     /// Records a compaction, if the session is still what it was prepared for.
     pub(crate) async fn commit(&self, prepared: &Prepared, fence: u64) -> Result<Committed> {
         let inner = self.inner();
+        let unused = Unused::of(inner, self.id()).await;
         let mut state = self.slot.state.lock().await;
         let mut warm = state.take();
         for _ in 0..TRIES {
@@ -187,14 +262,16 @@ impl Session {
                 None => self.load().await?,
             };
             let noted = self.noted(prepared.picture.path.len() as u64).await?;
-            if !prepared.fits(&at_hand) || !prepared.minds(&noted) {
+            if !prepared.fits(&at_hand) || !prepared.minds(&noted) || !self.is_as_told(prepared).await? {
                 self.put_back(&mut state, at_hand);
                 return Ok(Committed::Stale);
             }
-            let new = prepared.record(&at_hand);
+            let new = prepared.record(&at_hand, &unused);
             let compaction = new.compaction.clone();
             match inner.ledger.compact(inner.tenant, self.expect(at_hand.head, Some(fence)), new).await {
                 Ok(receipt) => {
+                    prepared.settle();
+                    unused.settle(&self.engine, self.id());
                     // Where it was recorded by an earlier try, others may have gone on: then it is read anew.
                     if receipt.head == Some(prepared.id)
                         && let Some(shown) = prepared.shown(&compaction, &at_hand)

@@ -10,15 +10,15 @@ use epitome_core::prune::Count;
 use epitome_core::settings::Settings;
 use epitome_core::tokens::Counter;
 use epitome_core::{Message, Tokens, events};
-use epitome_llm::summary;
+use epitome_llm::summary::{self, Purse};
 
 use super::ask::Compact;
 use super::picture::Picture;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::scribe::Asked;
+use crate::scribe::{Asked, Tab};
 use crate::session::{Session, place};
-use crate::summarizer::Instructed;
+use crate::summarizer::Guarded;
 
 /// A picture and what is asked of it.
 #[derive(Clone)]
@@ -46,6 +46,8 @@ pub(crate) struct Written {
     pub(crate) notes: Vec<String>,
     /// What became of the summaries that a model was asked for.
     pub(crate) summaries: Vec<summary::Written>,
+    /// What asking it cost.
+    pub(crate) tab: Option<Tab>,
 }
 
 impl Case {
@@ -84,11 +86,12 @@ impl Case {
     }
 
     /// Does it, and checks what it came to. Strategies and summarisers of the user's own that panic or take too long give way to ours.
-    pub(crate) async fn write(&self) -> Result<Written> {
+    pub(crate) async fn write(&self, purse: &Purse) -> Result<Written> {
         if !self.has_own() {
             return self.written().await;
         }
-        let asking = Self { model: Asked::of(&self.session, &self.picture).await, ..self.clone() };
+        let tab = Tab::open(&self.session, purse);
+        let asking = Self { model: Asked::of(&self.session, &self.picture, &tab).await, ..self.clone() };
         // Whoever does not wait any longer has nothing asked any longer.
         let _ends = asking.model.as_ref().map(Asked::ends);
         let patience = self.patience();
@@ -96,7 +99,7 @@ impl Case {
             biased;
             written = asking.written() => match written {
                 Err(Error::Interrupted(why)) => why,
-                written => return written,
+                written => return written.map(|written| Written { tab: Some(tab), ..written }),
             },
             () = self.engine.0.waits.sleep(patience) => {
                 format!("no summary came within {} s", patience.as_secs_f64())
@@ -105,7 +108,7 @@ impl Case {
         let mut written = self.without_own().written().await?;
         written.summaries = asking.model.map(|model| model.heard()).unwrap_or_default();
         written.notes.push(self.told(&why));
-        Ok(written)
+        Ok(Written { tab: Some(tab), ..written })
     }
 
     // How long summaries may take.
@@ -150,7 +153,7 @@ impl Case {
                 };
                 let loss = compaction.as_ref().filter(hides).map(check);
                 let summaries = case.model.as_ref().map(|model| model.heard()).unwrap_or_default();
-                Written { compaction, report, loss, notes: Vec::new(), summaries }
+                Written { compaction, report, loss, notes: Vec::new(), summaries, tab: None }
             })
         })
         .await
@@ -162,7 +165,8 @@ impl Case {
     ) -> T {
         let (inner, picture) = (&self.engine.0, &*self.picture);
         let settings = self.settings();
-        let mut pins: Vec<usize> = picture.pins.iter().chain(&self.pins).copied().collect();
+        let mut pins: Vec<usize> =
+            picture.pins.iter().chain(&self.pins).copied().chain(picture.preamble.clone()).collect();
         pins.sort_unstable();
         pins.dedup();
         let request = Request {
@@ -181,6 +185,7 @@ impl Case {
             previous: picture.previous.as_deref(),
             stakes: picture.stakes,
             thinking: picture.thinking,
+            instructions: self.ask.instructions.as_deref(),
             telling: Telling::WhenRecorded,
             ..Request::new(&settings)
         };
@@ -194,8 +199,7 @@ impl Case {
             (None, Some(model)) if !self.plain => Box::new(model.beside_path(&mut digest, &picture.messages)),
             _ => Box::new(digest),
         };
-        let mut summarizer = Instructed { inner: &mut *own, instructions: self.ask.instructions.clone() };
-        work(picture, &request, &mut summarizer, &counted)
+        work(picture, &request, &mut Guarded(&mut *own), &counted)
     }
 
     fn settings(&self) -> Settings {

@@ -26,13 +26,13 @@ use epitome_core::cost::Tariff;
 use epitome_core::pressure::{Level, Occasion, Pressure, Trigger};
 use epitome_core::{Tokens, events};
 use epitome_ledger::model::TurnId;
-use epitome_llm::summary::Rung;
+use epitome_llm::summary::{Purse, Rung};
 use tracing::Instrument;
 
 pub use ask::Compact;
 pub(crate) use background::Preparation;
 pub(crate) use breaker::Breaker;
-pub(crate) use commit::{Committed, Hidden, Prepared};
+pub(crate) use commit::{Committed, Hidden, Lesson, Minded, Prepared};
 pub(crate) use decide::Case;
 pub(crate) use outcome::dropped;
 pub use outcome::{Outcome, Saves};
@@ -41,7 +41,7 @@ pub(crate) use picture::{Depth, Picture};
 use self::decide::Written;
 use crate::error::{Error, Result};
 use crate::hooks::{self, Answers, Compacting};
-use crate::scribe::Drawer;
+use crate::scribe::{Drawer, Scribe, Tab};
 use crate::session::Session;
 
 /// How often a compaction begins again because the session is no longer what it was.
@@ -80,22 +80,25 @@ impl Session {
 
     /// Compacts, once the turnstile is held.
     pub(crate) async fn compact_now(&self, ask: &Compact) -> Result<Outcome> {
-        self.leased(|fence| Box::pin(self.compact_with(ask, fence))).await
+        // However often it begins again, it is one compaction, and its caps hold for all of it.
+        let purse = Purse::default();
+        self.leased(|fence| Box::pin(self.compact_with(ask, fence, &purse))).await
     }
 
-    async fn compact_with(&self, ask: &Compact, fence: u64) -> Result<Outcome> {
+    async fn compact_with(&self, ask: &Compact, fence: u64, purse: &Purse) -> Result<Outcome> {
         for _ in 0..TRIES {
             // Others may have compacted, or appended, while this one waited.
             self.refresh().await?;
-            match self.prepare(ask).await? {
+            match self.prepare(ask, purse).await? {
                 Preparing::Nothing(outcome) => return Ok(*outcome),
                 // What frees nothing would only cost the provider's cache, each time anew.
                 Preparing::Ready(prepared) if ask.occasion == Occasion::BeforeCall && prepared.is_vain() => {
-                    return Ok(Outcome { notes: prepared.notes, ..Outcome::nothing(prepared.report) });
+                    let spent = prepared.spent();
+                    return Ok(Outcome { notes: prepared.notes, spent, ..Outcome::nothing(prepared.report) });
                 }
                 Preparing::Ready(mut prepared) => {
                     if ask.patient {
-                        prepared.learnt = self.learnt_by_model(&prepared.hidden()).await;
+                        prepared.learnt = self.learnt_by_model(&prepared.hidden(), purse).await;
                     }
                     let failed = self.learn(&prepared).await;
                     prepared.notes.extend(failed);
@@ -119,12 +122,14 @@ impl Session {
         Ok(())
     }
 
-    /// Plans, asks the hooks, has summaries written and checked. Nothing is recorded.
-    pub(crate) async fn prepare(&self, ask: &Compact) -> Result<Preparing> {
+    /// Plans, asks the hooks, has summaries written and checked, within what the purse allows. Nothing is recorded.
+    pub(crate) async fn prepare(&self, ask: &Compact, purse: &Purse) -> Result<Preparing> {
         // Most questions are answered by what is shown; what is hidden is read only where a summary is to be written.
         let mut case = Case::new(self, self.picture(Depth::Shown).await?, ask);
         let mut preview = case.preview().await?;
+        let mut of_session = None;
         if summarises(&preview) {
+            of_session = self.instructions().await?;
             case = Case::new(self, self.picture(Depth::Whole).await?, ask);
             preview = case.preview().await?;
         }
@@ -150,19 +155,26 @@ impl Session {
         notes.extend(
             answers.vetoes.iter().map(|veto| format!("not postponed, there is no room left ({veto})")),
         );
-        case.ask.instructions = joined(case.ask.instructions.take(), answers.instructions);
+        let asked = case.ask.instructions.take();
+        case.ask.instructions =
+            joined(of_session.clone().into_iter().chain(asked).chain(answers.instructions));
+        let minded = summarises(&preview).then(|| Minded { of_session, all: case.ask.instructions.clone() });
         case.pins = answers.pins.into_iter().flatten().filter_map(|pin| usize::try_from(pin).ok()).collect();
         case.pins.retain(|pin| *pin < case.picture.path.len());
         if hides_more {
             let Pressure { tokens, marks, .. } = case.picture.pressure;
             events::compacting(tokens, marks.hard, messages);
         }
-        let Written { compaction, report, loss, notes: more, summaries } = case.write().await?;
+        let Written { compaction, report, loss, notes: more, summaries, tab } = case.write(purse).await?;
         notes.extend(more);
+        // Who reads of summaries by a model reads that nobody knows what they cost.
+        let warning = self.inner().scribe.as_ref().and_then(Scribe::warning);
+        notes.extend(warning.filter(|_| !summaries.is_empty()));
         let Some(compaction) = compaction else {
             return Ok(Preparing::Nothing(Box::new(Outcome {
                 notes,
                 summaries,
+                spent: tab.as_ref().and_then(Tab::spent),
                 ..Outcome::nothing(report)
             })));
         };
@@ -178,8 +190,11 @@ impl Session {
             notes,
             stand_in: None,
             learnt: None,
+            minded,
             summaries,
+            tab,
             saves,
+            is_ahead: ask.occasion == Occasion::Ahead,
         });
         Ok(Preparing::Ready(prepared))
     }
@@ -212,6 +227,7 @@ impl Session {
     pub(crate) async fn announce(&self, prepared: Prepared) -> Outcome {
         prepared.tell();
         let (inner, failed) = (self.inner(), self.close_episode(&prepared).await);
+        let spent = prepared.spent();
         let Prepared { id, picture, compaction, report, loss, mut notes, summaries, saves, .. } = prepared;
         notes.extend(failed);
         // What a model failed at is tried again with what it finished.
@@ -229,7 +245,7 @@ impl Session {
             };
             notes.extend(inner.hooks.compacted(Arc::new(event)).await);
         }
-        Outcome { turn: Some(id), report, loss, vetoes: Vec::new(), notes, summaries, saves }
+        Outcome { turn: Some(id), report, loss, vetoes: Vec::new(), notes, summaries, spent, saves }
     }
 }
 
@@ -239,7 +255,7 @@ fn summarises(preview: &Preview) -> bool {
     parts.into_iter().any(|part| matches!(part, Planned::Summary(_)))
 }
 
-fn joined(first: Option<String>, more: Vec<String>) -> Option<String> {
-    let all: Vec<String> = first.into_iter().chain(more).collect();
+fn joined(all: impl Iterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = all.collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }

@@ -7,10 +7,10 @@ use epitome_core::compact::{Compaction, Report, Segment};
 use epitome_core::cost::Money;
 use epitome_core::loss::Loss;
 use epitome_ledger::model::TurnId;
-use epitome_llm::summary::Written;
+use epitome_llm::summary::{Spent, Written};
 use serde::Serialize;
 
-use crate::scribe::summaries_json;
+use crate::scribe::{spent_json, summaries_json};
 
 /// What a request for a compaction came to.
 #[derive(Clone, Debug, Serialize)]
@@ -26,9 +26,12 @@ pub struct Outcome {
     pub vetoes: Vec<String>,
     /// What else there is to say.
     pub notes: Vec<String>,
-    /// What became of the summaries that a model was asked for, the last one with what all of them cost.
+    /// What became of the summaries that a model was asked for.
     #[serde(serialize_with = "told")]
     pub summaries: Vec<Written>,
+    /// What that cost, questions that were given up included; none where no model was asked.
+    #[serde(serialize_with = "paid")]
+    pub spent: Option<Spent>,
     /// What it saves with each call from now on.
     pub saves: Option<Saves>,
 }
@@ -53,6 +56,7 @@ impl Outcome {
             vetoes: Vec::new(),
             notes: Vec::new(),
             summaries: Vec::new(),
+            spent: None,
             saves: None,
         }
     }
@@ -69,6 +73,10 @@ fn written<S: serde::Serializer>(turn: &Option<TurnId>, serializer: S) -> Result
 
 fn told<S: serde::Serializer>(written: &[Written], serializer: S) -> Result<S::Ok, S::Error> {
     summaries_json(written).serialize(serializer)
+}
+
+fn paid<S: serde::Serializer>(spent: &Option<Spent>, serializer: S) -> Result<S::Ok, S::Error> {
+    spent.as_ref().map(spent_json).serialize(serializer)
 }
 
 /// The messages that a compaction does not show, though the one before did.

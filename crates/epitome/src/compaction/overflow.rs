@@ -43,7 +43,8 @@ impl Session {
             Some(turnstile) => (Some(turnstile), None),
             None => (None, Some(self.slot.side_door.lock().await)),
         };
-        let first = if attempt == 1 && turnstile.is_some() { ask } else { plain.clone() };
+        let is_free = turnstile.as_ref().is_some_and(|turnstile| !turnstile.waited);
+        let first = if attempt == 1 && is_free { ask } else { plain.clone() };
         // A strategy that cannot meet a budget gives way to one that cuts whatever it takes.
         for ask in [first, plain.by(StrategyName::Auto)] {
             self.compact_now(&ask).await?;

@@ -9,7 +9,7 @@ use epitome_core::cost::Tariff;
 use epitome_core::models::ThinkingBinding;
 use epitome_core::pressure::{Marks, Pressure};
 use epitome_core::prune::ThinkingRule;
-use epitome_core::{Entry, Message, Tokens};
+use epitome_core::{Entry, Message, Role, Tokens};
 use epitome_ledger::model::{NoteKind, TurnId};
 
 use crate::error::Result;
@@ -20,6 +20,9 @@ use crate::session::{Sent, Session, Shown, Warm, laid_out};
 const REREAD: Tokens = Tokens(2_000_000);
 /// So many messages are read at once.
 const CHUNK: u64 = 512;
+
+/// What is said before the first reply is kept if it is no more than this part of what may be sent.
+const PREAMBLE: f64 = 4.0;
 
 /// How much of the path is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,8 @@ pub(crate) struct Picture {
     /// What was read, by ordinals.
     pub(crate) read: BTreeMap<u64, Shown>,
     pub(crate) pins: Vec<usize>,
+    /// What is said before the first reply, up to the last instructions of the operator there: it is no talk.
+    pub(crate) preamble: Range<usize>,
     pub(crate) seals: Vec<usize>,
     /// Tokens beside the messages, those that only the provider's bill shows included.
     pub(crate) outside: Tokens,
@@ -107,7 +112,11 @@ impl Session {
         let billed = Tokens((moment.pressure.tokens.0 as f64 / ratio) as u64);
         let (path, messages) = laid_out(moment.length, read.values())?;
         let bound = inner.model_is_known && inner.model.thinking == ThinkingBinding::Prefix;
+        let most = Tokens((moment.pressure.marks.hard.0 as f64 / ratio / PREAMBLE) as u64);
+        // Behind what was not read, nobody knows what opened the talk.
+        let opening = (0..moment.length).take_while(|ordinal| read.contains_key(ordinal)).count();
         Ok(Picture {
+            preamble: preamble(path.get(..opening).unwrap_or_default(), most),
             base: moment.compaction.as_ref().map(|(number, _)| *number),
             previous: moment.compaction.map(|(_, compaction)| compaction),
             path,
@@ -169,6 +178,18 @@ impl Session {
         }
         Ok((pinned.into_iter().collect(), seals))
     }
+}
+
+// Some agents describe the place of work to the model in instructions behind the user's first words.
+fn preamble(path: &[Entry], most: Tokens) -> Range<usize> {
+    let role = |entry: &Entry| entry.outline.role;
+    let is_instruction = |entry: &Entry| matches!(role(entry), Role::System | Role::Developer);
+    let opening = path.iter().take_while(|entry| role(entry) != Role::Assistant).count();
+    let leading = path.iter().take_while(|entry| is_instruction(entry)).count();
+    let opening = path.get(leading..opening).unwrap_or_default();
+    let length = opening.iter().rposition(is_instruction).map_or(0, |last| last + 1);
+    let tokens: Tokens = opening.iter().take(length).map(|entry| entry.outline.tokens).sum();
+    if tokens <= most { leading..leading + length } else { leading..leading }
 }
 
 // The stretches of a path that were not read.

@@ -76,7 +76,7 @@ impl Session {
         self.look(|warm| self.context_of(warm, most)).await
     }
 
-    pub(super) fn context_of(&self, warm: &mut Warm, most: Option<Tokens>) -> Context {
+    pub(crate) fn context_of(&self, warm: &mut Warm, most: Option<Tokens>) -> Context {
         let (inner, outside) = (self.inner(), self.slot.outside());
         let pressure = warm.pressure(outside, inner);
         let shortfall = match most {
@@ -198,7 +198,8 @@ impl Session {
     // Makes it smaller before anything is handed out.
     async fn relieve(&self, most: Option<Tokens>) -> Result<()> {
         let (inner, outside) = (self.inner(), self.slot.outside());
-        let Some(mut breaker) = self.turnstile(most).await? else { return self.stand_in(most).await };
+        let Some(turnstile) = self.turnstile(most).await? else { return self.stand_in(most).await };
+        let patience::Turnstile { guard: mut breaker, waited } = turnstile;
         for round in 0..ROUNDS {
             // Somebody else may have seen to it while this one waited.
             let before = self.look(|warm| self.situation(warm, most)).await?;
@@ -223,7 +224,7 @@ impl Session {
             }
             let budget = most.map(|most| most - outside);
             // The model was waited for already, but for where it could not be asked before the size was known.
-            let offline = inner.scribe.is_some() && (most.is_none() || round > 0);
+            let offline = inner.scribe.is_some() && (most.is_none() || round > 0 || waited);
             let ask = Compact { budget, insists: most.is_some(), offline, ..Compact::if_due() };
             self.compact_now(&ask).await?;
             let after = self.look(|warm| self.situation(warm, most)).await?;

@@ -37,8 +37,8 @@ impl Session {
 
     async fn try_learn(&self, prepared: &Prepared) -> std::result::Result<(), String> {
         let (inner, told) = (self.inner(), |error: crate::Error| error.to_string());
-        if let Some(learnt) = &prepared.learnt {
-            return self.record_findings(learnt.findings.clone()).await.map_err(told);
+        if let Some(lesson) = &prepared.learnt {
+            return self.record_findings(lesson.learnt.findings.clone()).await.map_err(told);
         }
         let ranges = prepared.hidden().ranges;
         let Some(extractor) = inner.extractor.as_ref().filter(|_| !ranges.is_empty()) else { return Ok(()) };

@@ -8,7 +8,9 @@ use epitome_wire::Dialect;
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::Live;
 use super::kept::Drawer;
+use super::tab::Tab;
 use crate::compaction::Picture;
 use crate::session::Session;
 
@@ -23,7 +25,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// The engine's model for a session, where it has one.
-    pub(crate) async fn of(session: &Session, picture: &Picture) -> Option<Self> {
+    pub(crate) async fn of(session: &Session, picture: &Picture, tab: &Tab) -> Option<Self> {
         let engine = &session.engine;
         let scribe = engine.0.scribe.as_ref()?;
         let desk = Arc::clone(&scribe.desks).try_acquire_owned().ok()?;
@@ -31,12 +33,15 @@ impl Asked {
         let listener = Arc::clone(&heard);
         let mut summarizer = scribe
             .summarizer()
+            .tallied(tab.tally())
             .kept(Arc::new(Drawer::open(engine, session.id()).await))
             .cancelled_by(cancel.clone())
             .heard_by(move |written| {
                 listener.lock().unwrap_or_else(PoisonError::into_inner).push(written.clone());
             });
-        if scribe.behind == Some(engine.0.dialect) {
+        // Another model has nothing of it in its cache, and is told no more than a summary needs.
+        let is_asked = |live: &Live| live.dialect == engine.0.dialect && live.model == engine.0.model.id;
+        if scribe.behind.as_ref().is_some_and(is_asked) {
             summarizer = summarizer.behind(prefix(session, picture));
         }
         Some(Self { summarizer, heard, cancel, _desk: Arc::new(desk) })

@@ -4,7 +4,9 @@ mod asked;
 mod kept;
 mod keys;
 mod report;
+mod tab;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,9 +16,9 @@ use epitome_core::cost::Tariff;
 use epitome_core::models::{Model, ModelTable, Provider, Warning};
 use epitome_core::settings::Settings;
 use epitome_llm::knowledge::ModelExtractor;
-use epitome_llm::summary::{Caps, Mode, ModelSummarizer, Telling};
+use epitome_llm::summary::{Caps, Mode, ModelSummarizer, Stopwatch, Telling};
 use epitome_llm::{
-    Chance, Client, ClientError, Clock, Endpoint, EndpointError, Limits, MachineClock, Models,
+    Chance, Client, ClientError, Clock, Endpoint, EndpointError, Limits, MachineClock, Models, Windows,
 };
 use epitome_wire::Dialect;
 use thiserror::Error;
@@ -28,6 +30,7 @@ pub(crate) use self::kept::Drawer;
 pub use self::keys::Keys;
 pub(crate) use self::report::spent_json;
 pub use self::report::summaries_json;
+pub(crate) use self::tab::{Tab, Unused};
 
 /// So many sessions have a model asked at once; each of them takes a thread, and code needs some, too.
 const DESKS: usize = 128;
@@ -70,11 +73,17 @@ fn hint(error: &ClientError) -> String {
 pub struct Scribe {
     summarizer: ModelSummarizer,
     extractor: Option<ModelExtractor>,
-    /// The API that a summary is asked for behind what was sent last, where that is wanted.
-    pub(crate) behind: Option<Dialect>,
+    /// The model that a summary is asked of behind what was sent last, where that is wanted.
+    pub(crate) behind: Option<Live>,
     endpoints: Vec<String>,
-    /// What they cost, where that is known.
+    /// What was learnt of their windows.
+    pub(crate) windows: Windows,
+    /// What the first of them costs, where that is known.
     pub(crate) tariff: Option<Tariff>,
+    /// Those whose cost is capped and not known.
+    unpriced: Vec<String>,
+    /// How long they were waited for.
+    pub(crate) watch: Stopwatch,
     /// So many summaries are written at once.
     pub(crate) desks: Arc<Semaphore>,
     /// How long somebody who needs a summary waits for it.
@@ -124,28 +133,44 @@ impl Scribe {
         let mode = if summary.summary_delta { Mode::Delta } else { Mode::Rewrite };
         let telling = Telling { options: summary.transcript(), masks: settings.compact.mask_secrets };
         let window = window(&endpoints, table);
-        let mut summarizer = ModelSummarizer::new(Arc::clone(&models), runtime)
+        let (windows, watch) = (Windows::default(), Stopwatch::default());
+        let summarizer = ModelSummarizer::new(Arc::clone(&models), runtime)
             .window(window)
+            .windows(windows.clone())
+            .watched(watch.clone())
             .telling(telling)
             .mode(mode)
             .caps(caps)
             .timed(Arc::clone(&clock));
-        let mut extractor =
-            ModelExtractor::new(models).window(window).telling(telling).caps(caps).timed(clock);
-        // Whoever answers in the end, it costs no more than the dearest of them.
-        let tariffs = endpoints.iter().filter_map(|endpoint| tariff(endpoint, table));
-        let tariff = tariffs.max_by_key(|tariff| tariff.rates(Tokens::ZERO).input);
-        if let Some(tariff) = tariff {
-            (summarizer, extractor) = (summarizer.priced(tariff), extractor.priced(tariff));
-        }
-        let dialect = endpoints.first().map(Endpoint::dialect);
+        let extractor = ModelExtractor::new(models)
+            .window(window)
+            .windows(windows.clone())
+            .telling(telling)
+            .caps(caps)
+            .timed(clock);
+        let tariffs: Vec<Option<Tariff>> = endpoints.iter().map(|endpoint| tariff(endpoint, table)).collect();
+        let is_unpriced = |(_, tariff): &(&Endpoint, &Option<Tariff>)| tariff.is_none();
+        let unpriced = endpoints.iter().zip(&tariffs).filter(is_unpriced);
+        let unpriced = unpriced.filter(|_| summary.summary_max_cost.is_some());
+        let unpriced = unpriced.map(|(endpoint, _)| endpoint.to_string()).collect();
+        let tariff = tariffs.first().copied().flatten();
+        let summarizer = summarizer.priced(tariffs.clone());
+        let extractor = extractor.priced(tariffs);
+        let live = |endpoint: &Endpoint| Live {
+            dialect: endpoint.dialect(),
+            model: table.get(endpoint.model()).model.id,
+        };
+        let live = endpoints.first().map(live);
         Ok(Some(Self {
             summarizer,
             extractor: summary.learn_by_model.then_some(extractor),
             tariff,
+            unpriced,
+            watch,
             desks: Arc::new(Semaphore::new(DESKS)),
-            behind: dialect.filter(|_| summary.summary_behind_prefix),
+            behind: live.filter(|_| summary.summary_behind_prefix),
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
+            windows,
             patience: seconds(summary.summary_wait_seconds),
             longest: seconds(summary.summary_max_seconds),
         }))
@@ -166,10 +191,27 @@ impl Scribe {
         self.tariff
     }
 
+    /// What somebody who set a cap should know: of these models no price is known, so that their cost in money is not capped.
+    pub fn warning(&self) -> Option<String> {
+        (!self.unpriced.is_empty()).then(|| {
+            format!(
+                "summary_max_cost does not hold for {}: no price is known; summary_max_tokens and summary_max_calls do",
+                self.unpriced.join(", ")
+            )
+        })
+    }
+
     /// The models, in the order in which they are asked.
     pub fn endpoints(&self) -> &[String] {
         &self.endpoints
     }
+}
+
+/// A model that may have what was sent last in its cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Live {
+    pub(crate) dialect: Dialect,
+    pub(crate) model: Cow<'static, str>,
 }
 
 // The seeds name a model and nothing else; who serves it is known for those of the table.
@@ -200,7 +242,33 @@ fn tariff(endpoint: &Endpoint, table: &ModelTable) -> Option<Tariff> {
 
 #[cfg(test)]
 mod tests {
+    use epitome_core::cost::Money;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_cap_on_money_that_nobody_can_hold_is_told() {
+        let table = ModelTable::default();
+        let keys = Keys::default();
+        let of = |models: &[&str], cost: Option<Money>| {
+            let mut settings = Settings::default();
+            settings.summary.summarizer.0 = models.iter().map(|model| (*model).to_owned()).collect();
+            settings.summary.summary_max_cost = cost;
+            Scribe::of(&settings, &table, &keys).unwrap().unwrap()
+        };
+        let (own, priced) =
+            ("openai:mine@http://127.0.0.1:9/v1", "openai:gpt-4o-mini@https://models.example/v1");
+        let cost = Some(Money::micros(50_000));
+        assert_eq!(of(&[own], None).warning(), None);
+        assert_eq!(of(&[priced], cost).warning(), None);
+        let warning = of(&[priced, own], cost).warning().unwrap();
+        assert!(
+            warning.starts_with("summary_max_cost does not hold for openai:mine@http://127.0.0.1:9: "),
+            "{warning}"
+        );
+        assert_eq!(of(&[own, priced], None).tariff(), None);
+        assert!(of(&[priced, own], None).tariff().is_some());
+    }
 
     #[test]
     fn a_model_of_the_table_needs_no_api_before_its_name() {

@@ -1,5 +1,7 @@
 //! What became of the summaries of a compaction: who wrote them, what they cost, what was wrong with them.
 
+use epitome_core::cost::Money;
+use epitome_core::{Tokens, Usage};
 use epitome_llm::summary::{Spent, Written};
 use serde_json::{Value, json};
 
@@ -30,7 +32,7 @@ pub fn summaries_json(written: &[Written]) -> Value {
 
 /// What questions to a model cost.
 pub(crate) fn spent_json(spent: &Spent) -> Value {
-    let Spent { calls, unanswered, usage, money, .. } = spent;
+    let Spent { calls, unanswered, usage, money, estimated, .. } = spent;
     json!({
         "calls": calls,
         "unanswered": unanswered,
@@ -38,6 +40,26 @@ pub(crate) fn spent_json(spent: &Spent) -> Value {
         "cache_read": usage.cache_read.0,
         "cache_write": usage.cache_write.0,
         "output": usage.output.0,
+        "estimated": estimated.0,
         "micro_dollars": money.map(|money| money.as_micros()),
     })
+}
+
+/// The same as it was written.
+pub(super) fn read_spent(written: &Value) -> Spent {
+    let figure = |name: &str| written.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let count = |name: &str| usize::try_from(figure(name)).unwrap_or(usize::MAX);
+    let micros = written.get("micro_dollars").and_then(Value::as_i64);
+    let mut spent = Spent::default();
+    spent.calls = count("calls");
+    spent.unanswered = count("unanswered");
+    spent.usage = Usage {
+        input: Tokens(figure("input")),
+        cache_read: Tokens(figure("cache_read")),
+        cache_write: Tokens(figure("cache_write")),
+        output: Tokens(figure("output")),
+    };
+    spent.estimated = Tokens(figure("estimated"));
+    spent.money = micros.map(Money::micros);
+    spent
 }

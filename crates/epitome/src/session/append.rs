@@ -3,13 +3,13 @@
 use epitome_core::calibrate::{Gauge, Verdict};
 use epitome_core::{Outline, Role, Time, Tokens, Usage, events};
 use epitome_ledger::LedgerError;
-use epitome_ledger::model::{NewReply, NewTurn, Receipt, TurnId};
+use epitome_ledger::model::{ChainHash, NewReply, NewTurn, Receipt, TurnId};
 use tracing::Instrument;
 
 use super::draft::{Draft, Input, Reply};
 use super::sendable::is_blank;
 use super::warm::Warm;
-use super::{Session, told_of};
+use super::{Session, State, told_of};
 use crate::error::{Error, Result};
 
 /// How often an append is tried again on top of what others appended meanwhile.
@@ -18,8 +18,10 @@ const TRIES: usize = 64;
 const SMALLEST_WINDOW: Tokens = Tokens(1_000);
 
 /// What is to be recorded.
-enum Record<'d> {
+pub(super) enum Record<'d> {
+    /// What goes into a call.
     Input(&'d [Draft]),
+    /// What came out of it.
     Reply(&'d [Draft], &'d NewReply),
 }
 
@@ -32,18 +34,26 @@ impl Session {
         let inner = self.inner();
         let drafts = Draft::all(input.into(), inner.dialect, &inner.counter)?;
         if drafts.iter().all(|draft| draft.role() == Role::Assistant) {
-            return self.record_reply(drafts, Reply::default()).await;
+            return self.record_reply(drafts, Reply::default(), None).await;
         }
         if drafts.iter().all(|draft| is_blank(&draft.outline, &draft.json, inner.dialect)) {
             return Err(Error::Empty);
         }
-        self.record(Record::Input(&drafts), TurnId::generate()).await
+        self.record(Record::Input(&drafts), TurnId::generate(), None).await
     }
 
     /// Records what came out of a call, and learns from what it was billed.
     pub async fn reply(&self, reply: impl Into<Reply>) -> Result<Receipt> {
+        self.reply_at(reply.into(), None).await
+    }
+
+    /// As [`Session::reply`], if the session still stands where the call left it; else [`Error::Moved`], and nothing is recorded.
+    pub async fn reply_behind(&self, behind: ChainHash, reply: impl Into<Reply>) -> Result<Receipt> {
+        self.reply_at(reply.into(), Some(behind)).await
+    }
+
+    async fn reply_at(&self, mut reply: Reply, behind: Option<ChainHash>) -> Result<Receipt> {
         let inner = self.inner();
-        let mut reply = reply.into();
         let drafts = match Draft::all(std::mem::take(&mut reply.messages), inner.dialect, &inner.counter) {
             // A call that gave nothing before it was cut off is recorded, too.
             Err(Error::Empty) => Vec::new(),
@@ -52,10 +62,15 @@ impl Session {
         if drafts.iter().any(|draft| draft.role() != Role::Assistant) {
             return Err(Error::NotAReply);
         }
-        self.record_reply(drafts, reply).await
+        self.record_reply(drafts, reply, behind).await
     }
 
-    async fn record_reply(&self, drafts: Vec<Draft>, reply: Reply) -> Result<Receipt> {
+    async fn record_reply(
+        &self,
+        drafts: Vec<Draft>,
+        reply: Reply,
+        behind: Option<ChainHash>,
+    ) -> Result<Receipt> {
         let dialect = self.inner().dialect;
         let new = NewReply {
             messages: drafts.iter().map(|draft| draft.new_message(dialect)).collect(),
@@ -65,16 +80,31 @@ impl Session {
             tool_calls: drafts.iter().map(Draft::calls).sum(),
             time: None,
         };
-        self.record(Record::Reply(&drafts, &new), TurnId::generate()).await
+        self.record(Record::Reply(&drafts, &new), TurnId::generate(), behind).await
     }
 
-    async fn record(&self, record: Record<'_>, id: TurnId) -> Result<Receipt> {
-        self.record_as(record, id).instrument(self.span()).await
+    pub(super) async fn record(
+        &self,
+        record: Record<'_>,
+        id: TurnId,
+        behind: Option<ChainHash>,
+    ) -> Result<Receipt> {
+        let work = async {
+            let mut state = self.slot.state.lock().await;
+            self.record_in(&mut state, record, id, behind).await
+        };
+        work.instrument(self.span()).await
     }
 
-    async fn record_as(&self, record: Record<'_>, id: TurnId) -> Result<Receipt> {
+    /// Records it while the state is held; where it says behind what, there or not at all.
+    pub(super) async fn record_in(
+        &self,
+        state: &mut State,
+        record: Record<'_>,
+        id: TurnId,
+        behind: Option<ChainHash>,
+    ) -> Result<Receipt> {
         let inner = self.inner();
-        let mut state = self.slot.state.lock().await;
         // Taken out: whoever drops this future leaves nothing behind that might be wrong.
         let mut warm = state.take();
         for _ in 0..TRIES {
@@ -82,12 +112,16 @@ impl Session {
                 Some(warm) => warm,
                 None => self.load().await?,
             };
+            if behind.is_some_and(|behind| at_hand.chain != behind) {
+                self.put_back(state, at_hand);
+                return Err(Error::Moved);
+            }
             let now = inner.now();
             match self.write(&at_hand, &record, id, now).await {
                 Ok(receipt) if receipt.messages == at_hand.length + record.drafts().len() as u64 => {
                     // What cannot be taken over is read anew when it is needed.
                     if self.take_over(&mut at_hand, &record, &receipt, now).is_ok() {
-                        self.put_back(&mut state, at_hand);
+                        self.put_back(state, at_hand);
                     }
                     return Ok(receipt);
                 }

@@ -36,6 +36,8 @@ pub struct ContextMessage {
     pub tokens: Tokens,
     /// Its place on the path; none where it stands for others.
     pub ordinal: Option<u64>,
+    /// Whether it is the message of this place as it was recorded, byte for byte.
+    pub is_whole: bool,
 }
 
 impl Context {
@@ -56,6 +58,7 @@ impl Context {
             json: Arc::clone(&sent.json),
             tokens: sent.tokens(),
             ordinal: sent.ordinal,
+            is_whole: sent.is_whole,
         })
     }
 

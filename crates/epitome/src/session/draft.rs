@@ -26,6 +26,15 @@ impl Input {
         Self(vec![Said::Json(json.into())])
     }
 
+    /// Its bytes as JSON, where it came as such.
+    pub(crate) fn bytes(&self) -> Option<usize> {
+        let bytes = |said: &Said| match said {
+            Said::Json(json) => Some(json.len()),
+            Said::Message(_) => None,
+        };
+        self.0.iter().map(bytes).sum()
+    }
+
     /// The same with one more message behind it.
     #[must_use]
     pub fn and(mut self, more: impl Into<Input>) -> Self {
@@ -111,7 +120,7 @@ impl From<Message> for Reply {
 pub(crate) struct Draft {
     pub(crate) json: Arc<str>,
     pub(crate) outline: Arc<Outline>,
-    digest: epitome_core::ContentHash,
+    pub(crate) digest: epitome_core::ContentHash,
 }
 
 impl Draft {

@@ -43,6 +43,7 @@ impl Session {
         let forked = inner.ledger.fork(inner.tenant, at, self.engine.new_session(opening)).await?;
         let fork = self.engine.handle(forked.id);
         fork.slot.set_outside(self.slot.outside());
+        self.hand_down_instructions(&fork).await?;
         match (sight, summarised) {
             (Sight::Summary, Some(size)) => {
                 let seen = fork.look(|warm| warm.tokens).await?;

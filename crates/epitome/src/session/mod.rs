@@ -4,9 +4,11 @@ mod append;
 mod context;
 mod draft;
 mod fork;
+mod instructions;
 mod notes;
 mod path;
 mod read;
+mod say;
 mod sendable;
 mod shown;
 mod slot;
@@ -20,11 +22,14 @@ use epitome_core::Tokens;
 use epitome_ledger::model::{Expect, SessionId, TurnId};
 
 pub use context::{Context, ContextMessage};
+pub(crate) use draft::Draft;
 pub use draft::{Input, Reply};
 pub use fork::{Beginning, Sight};
+pub use instructions::instructions;
 pub(crate) use path::laid_out;
+pub use say::{Said, ToSend};
 pub(crate) use shown::{Sent, Shown};
-pub(crate) use slot::{Slot, Warmth};
+pub(crate) use slot::{Slot, State, Warmth};
 pub(crate) use undo::UNDO;
 pub use undo::{Run, Undo};
 pub(crate) use warm::{Warm, place};
@@ -111,7 +116,7 @@ impl Session {
     }
 
     /// Puts what was taken out back in its place.
-    pub(crate) fn put_back(&self, state: &mut Option<Box<Warm>>, warm: Box<Warm>) {
+    pub(crate) fn put_back(&self, state: &mut State, warm: Box<Warm>) {
         let bytes = warm.bytes();
         *state = Some(warm);
         self.inner().warmth.touch(&self.slot, bytes);

@@ -64,15 +64,14 @@ pub(crate) fn breaks_off(sent: &[Sent], more: &[&Outline]) -> bool {
     is_answer && calls.any(|call| !results.contains(call)) || !results.is_empty() && is_late()
 }
 
-/// Whether it says nothing.
+/// Whether it says nothing. Instructions without a word may set something for the turns behind them.
 pub(crate) fn is_blank(outline: &Outline, json: &str, dialect: Dialect) -> bool {
     outline.tokens.0 <= SHORT
         && outline.blocks.iter().all(|block| block.kind == BlockKind::Text)
         && decode_message(dialect, json).is_ok_and(|(message, _)| {
-            message
-                .blocks
-                .iter()
-                .all(|block| matches!(block, Block::Text(text) if text.text.trim().is_empty()))
+            let is_mute = |block: &Block| matches!(block, Block::Text(text) if text.text.trim().is_empty());
+            let sets = message.role == Role::System && !message.extra.is_empty();
+            !sets && message.blocks.iter().all(is_mute)
         })
 }
 

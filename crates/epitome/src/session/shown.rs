@@ -78,6 +78,8 @@ pub(crate) struct Sent {
     pub(crate) outline: Arc<Outline>,
     /// Its place on the path; none where it stands for others.
     pub(crate) ordinal: Option<u64>,
+    /// Whether it is the message of this place as it was recorded.
+    pub(crate) is_whole: bool,
 }
 
 impl Sent {
@@ -145,7 +147,7 @@ impl Writer<'_> {
     /// A message as it was appended.
     pub(crate) fn kept(&self, shown: &Shown) -> Sent {
         let (json, outline) = (Arc::clone(&shown.body), Arc::clone(&shown.outline));
-        Sent { json, outline, ordinal: Some(shown.ordinal) }
+        Sent { json, outline, ordinal: Some(shown.ordinal), is_whole: true }
     }
 
     fn at(&self, ordinal: usize) -> Option<&Shown> {
@@ -182,6 +184,6 @@ impl Writer<'_> {
     pub(crate) fn counted(&self, json: String, ordinal: Option<u64>) -> Result<Sent> {
         let (message, layout) = decode_message(self.dialect, &json)?;
         let outline = Arc::new(layout.outline(&message, self.counter));
-        Ok(Sent { json: json.into(), outline, ordinal })
+        Ok(Sent { json: json.into(), outline, ordinal, is_whole: false })
     }
 }

@@ -13,11 +13,14 @@ use epitome_ledger::model::SessionId;
 use super::warm::Warm;
 use crate::compaction::{Breaker, Preparation};
 
+/// What is at hand of a session, if anything.
+pub(crate) type State = Option<Box<Warm>>;
+
 /// What this process holds of a session.
 pub(crate) struct Slot {
     pub(crate) id: SessionId,
     /// What is at hand; taken out while it changes, so that whoever is interrupted leaves nothing half-changed.
-    pub(crate) state: tokio::sync::Mutex<Option<Box<Warm>>>,
+    pub(crate) state: Arc<tokio::sync::Mutex<State>>,
     /// Held by whoever compacts.
     pub(crate) turnstile: Arc<tokio::sync::Mutex<Breaker>>,
     /// Held by whoever compacts although somebody else holds the turnstile and waits for a model.
@@ -40,7 +43,7 @@ impl Slot {
     pub(crate) fn new(id: SessionId) -> Self {
         Self {
             id,
-            state: tokio::sync::Mutex::default(),
+            state: Arc::default(),
             turnstile: Arc::default(),
             side_door: tokio::sync::Mutex::default(),
             preparation: Mutex::default(),

@@ -112,9 +112,12 @@ impl Session {
             notes,
             stand_in: None,
             learnt: None,
+            minded: None,
+            tab: None,
             summaries: Vec::new(),
             saves: None,
             picture: std::sync::Arc::new(picture),
+            is_ahead: false,
         })
     }
 

@@ -6,7 +6,7 @@ use epitome_core::calibrate::Gauge;
 use epitome_core::compact::{Compaction, Piece, SystemPlace, view};
 use epitome_core::pressure::Pressure;
 use epitome_core::{BlockKind, BlockOutline, Entry, Outline, Role, Time, Tokens};
-use epitome_ledger::model::{Receipt, RecordedView, Resumed, TurnId};
+use epitome_ledger::model::{ChainHash, Receipt, RecordedView, Resumed, TurnId};
 use epitome_wire::Dialect;
 
 use super::draft::Draft;
@@ -19,6 +19,8 @@ use crate::error::Result;
 /// A session at hand.
 pub(crate) struct Warm {
     pub(crate) head: Option<TurnId>,
+    /// The hash of its path.
+    pub(crate) chain: ChainHash,
     /// The number of messages on its path.
     pub(crate) length: u64,
     /// The number of turns on its path.
@@ -52,7 +54,8 @@ impl Warm {
     pub(crate) fn resumed(resumed: &Resumed, inner: &Inner) -> Result<Self> {
         let mut warm = Self::of(&resumed.view, inner)?;
         let session = &resumed.session;
-        (warm.head, warm.turns, warm.waits) = (session.head, session.turns, resumed.waits);
+        (warm.head, warm.chain) = (session.head, session.chain);
+        (warm.turns, warm.waits) = (session.turns, resumed.waits);
         Ok(warm)
     }
 
@@ -62,6 +65,7 @@ impl Warm {
         let shown: Vec<Shown> = shown.collect::<Result<_>>()?;
         let mut warm = Self {
             head: None,
+            chain: ChainHash::ROOT,
             length: recorded.length,
             turns: 0,
             waits: false,
@@ -157,11 +161,12 @@ impl Warm {
         self.handed = None;
         self.lapsed |= self.is_silent(time, inner);
         self.time = Some(time);
-        (self.head, self.turns) = (receipt.head, receipt.turns);
+        (self.head, self.turns, self.chain) = (receipt.head, receipt.turns, receipt.chain);
         if breaks_off { self.rewrite(inner) } else { Ok(()) }
     }
 
-    fn is_silent(&self, now: Time, inner: &Inner) -> bool {
+    /// Whether so much time has passed that no cache holds anything any longer.
+    pub(crate) fn is_silent(&self, now: Time, inner: &Inner) -> bool {
         let lapse = i64::try_from(inner.settings.prune.cache_lapse_minutes).unwrap_or(i64::MAX);
         self.time.is_some_and(|last| now.0 - last.0 > lapse.saturating_mul(60_000))
     }

@@ -22,7 +22,7 @@ on_both!(
 
 /// Counts who asks for a summary, and writes none while it is closed.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<State>, Condvar)>);
+pub(crate) struct Gate(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Default)]
 struct State {
@@ -31,16 +31,16 @@ struct State {
 }
 
 impl Gate {
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         self.0.0.lock().unwrap().open = true;
         self.0.1.notify_all();
     }
 
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         self.0.0.lock().unwrap().open = false;
     }
 
-    fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.0.0.lock().unwrap().asked
     }
 }

@@ -3,13 +3,18 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agent;
+mod arrivals;
 mod background;
 mod billing;
+mod bound;
 mod contention;
+mod costs;
 mod endurance;
 mod explore;
 mod friday;
+mod harness;
 mod hooks;
+mod instructions;
 mod knowledge;
 mod log;
 mod micro_agent;

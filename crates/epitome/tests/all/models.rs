@@ -23,25 +23,26 @@ on_both!(
     a_summary_is_asked_for_behind_what_was_sent,
     nobody_waits_below_the_hard_threshold_whatever_it_costs,
     a_refused_request_waits_no_longer_than_the_deadline,
+    who_waited_for_a_model_once_waits_for_none_again,
     what_is_worth_knowing_is_found_by_the_model,
 );
 
 /// A summary that says nothing but what the conversations of these tests say.
-const SUMMARY: &str = "## Goal\nTell the user more about the old harbour and its lantern.\n\n## Progress\n### Done\n\
+pub(crate) const SUMMARY: &str = "## Goal\nTell the user more about the old harbour and its lantern.\n\n## Progress\n### Done\n\
     - [x] Told the user about the harbour, the lantern, the meadow and the river.\n\n## Critical Context\n\
     - The lantern shines over the harbour, and the river runs past the meadow.\n\
     - Boats come and go with the tide.\n";
 
 /// A clock that somebody else moves on.
 #[derive(Debug)]
-struct HandClock(watch::Sender<Duration>);
+pub(crate) struct HandClock(watch::Sender<Duration>);
 
 impl HandClock {
-    fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::new(Self(watch::channel(Duration::ZERO).0))
     }
 
-    fn advance(&self, seconds: u64) {
+    pub(crate) fn advance(&self, seconds: u64) {
         self.0.send_modify(|now| *now += Duration::from_secs(seconds));
     }
 }
@@ -60,26 +61,26 @@ impl Clock for HandClock {
     }
 }
 
-fn by_model(place: &Place, upstream: &Upstream, clock: &Arc<HandClock>) -> Builder {
+pub(crate) fn by_model(place: &Place, upstream: &Upstream, clock: &Arc<HandClock>) -> Builder {
     let model = format!("anthropic:some-model@{}", upstream.url());
     place.builder().summaries_by([model.as_str()]).waits(clock.clone())
 }
 
-async fn talk_until(session: &Session, level: Level) {
+pub(crate) async fn talk_until(session: &Session, level: Level) {
     while session.peek().await.unwrap().pressure.level < level {
         chat(session).await;
     }
 }
 
 // An exchange that a model can tell in fewer words: there are no names and numbers to be quoted.
-async fn chat(session: &Session) {
+pub(crate) async fn chat(session: &Session) {
     let question = "Please tell me more about the old harbour and its lantern.";
     session.append(question).await.unwrap();
     let told = "The lantern shines over the harbour, and the river runs past the meadow. Boats come and go with the tide. ";
     session.reply(epitome::Reply::text(told.repeat(20))).await.unwrap();
 }
 
-async fn record(session: &Session) -> (Option<String>, Value) {
+pub(crate) async fn record(session: &Session) -> (Option<String>, Value) {
     let (turn, record) = session.compaction().await.unwrap().unwrap();
     (turn.model, serde_json::from_str(&record.report.unwrap()).unwrap())
 }
@@ -130,6 +131,7 @@ async fn nobody_waits_for_a_summary_that_is_prepared(place: Place) {
     clock.advance(30);
     gate.notify_one();
     assert!(session.prepared().await);
+    assert_eq!(engine.time_of_models(), Duration::from_secs(30));
     let ready = clock.now();
     talk_until(&session, Level::Hard).await;
     let context = session.context().await.unwrap();
@@ -318,13 +320,40 @@ async fn a_refused_request_waits_no_longer_than_the_deadline(place: Place) {
     assert_eq!(upstream.requests().len(), 1, "nobody else asks it");
 }
 
+async fn who_waited_for_a_model_once_waits_for_none_again(place: Place) {
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let upstream =
+        Upstream::new(vec![Act::Behind(Arc::clone(&gate), Box::new(Act::say(SUMMARY))), Act::Silence]);
+    let engine = by_model(&place, &upstream, &HandClock::new()).build().await.unwrap();
+    let session = engine.session("patient").await.unwrap();
+    talk_until(&session, Level::Soft).await;
+    let before = session.context().await.unwrap().tokens();
+    upstream.arrived(1).await;
+    let refusal = epitome::llm::Failure::of_reply(413, b"{}").unwrap();
+    let (context, ()) = tokio::join!(session.context_after(&refusal), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        gate.notify_one();
+    });
+    assert!(context.unwrap().unwrap().tokens() < before);
+    assert_eq!(upstream.requests().len(), 1, "the time of this turn is spent");
+}
+
 async fn a_summary_is_asked_for_behind_what_was_sent(place: Place) {
     let upstream = Upstream::new(vec![Act::say(SUMMARY)]);
     let mut settings = epitome::Settings::default();
     settings.summary.summary_behind_prefix = true;
     let model = format!("anthropic:some-model@{}", upstream.url());
-    let builder = place.builder().settings(settings).summaries_by([model.as_str()]);
-    let engine = builder.waits(HandClock::new()).build().await.unwrap();
+    let builder = || place.builder().settings(settings.clone()).summaries_by([model.as_str()]);
+    // Another model has nothing of it in its cache, and is not sent the conversation as it is.
+    let other = builder().model("another-model").waits(HandClock::new()).build().await.unwrap();
+    let session = other.session("beside").await.unwrap();
+    session.beside("You tell no stories.", "");
+    talk_until(&session, Level::Soft).await;
+    session.context().await.unwrap();
+    assert!(session.prepared().await);
+    assert!(!upstream.requests()[0].text.contains("You tell no stories."));
+    let asked_before = upstream.requests().len();
+    let engine = builder().model("some-model").waits(HandClock::new()).build().await.unwrap();
     let session = engine.session("behind").await.unwrap();
     let tools = r#"[{"name":"look","description":"Looks.","input_schema":{"type":"object"}}]"#;
     session.beside("You tell stories.", tools);
@@ -332,7 +361,7 @@ async fn a_summary_is_asked_for_behind_what_was_sent(place: Place) {
     session.append("Go on.").await.unwrap();
     let context = session.context().await.unwrap();
     assert!(session.prepared().await);
-    let asked = &upstream.requests()[0];
+    let asked = &upstream.requests()[asked_before];
     let messages = context.to_json();
     assert!(asked.text.contains(messages.trim_end_matches(']')), "the messages are sent as they were");
     assert!(asked.text.contains(tools) && asked.body["system"] == "You tell stories.", "{}", asked.text);

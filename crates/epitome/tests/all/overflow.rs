@@ -1,14 +1,21 @@
 //! Requests that a provider refuses as too long, or cuts: less is sent each time, and the window is learnt.
 
-use epitome::llm::Failure;
-use epitome::{Reply, Session, Tokens, Usage};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use epitome::core::pressure::Level;
+use epitome::llm::Failure;
+use epitome::{Compact, Reply, Session, Tokens, Usage};
+
+use crate::models::{HandClock, SUMMARY, by_model, talk_until};
 use crate::support::{Place, assert_sendable, call, exchange, on_both, prose, result};
+use crate::upstream::{Act, Upstream};
 
 on_both!(
     what_is_refused_is_sent_smaller_three_times,
     what_the_refusal_says_of_the_window_is_kept_for_the_next_process,
     what_a_server_cuts_without_a_word_is_noticed,
+    what_the_server_of_a_summariser_refuses_is_known_to_the_next_process,
     one_huge_tool_result_is_cut_where_nothing_else_helps,
 );
 
@@ -75,6 +82,31 @@ async fn what_the_refusal_says_of_the_window_is_kept_for_the_next_process(place:
     let elsewhere = builder().upstream("another server").build().await.unwrap();
     let session = elsewhere.session("elsewhere").await.unwrap();
     assert_eq!(session.peek().await.unwrap().pressure.marks, marks, "another server may offer more");
+}
+
+async fn what_the_server_of_a_summariser_refuses_is_known_to_the_next_process(place: Place) {
+    // It takes a little less than what it is asked first.
+    let (refused, first) = (Arc::new(AtomicUsize::new(0)), Arc::new(OnceLock::new()));
+    let refusals = Arc::clone(&refused);
+    let upstream = Upstream::scripted(move |_, request| {
+        let (length, first) = (request.text.len(), *first.get_or_init(|| request.text.len()));
+        if length < first / 10 * 9 {
+            return Act::say(SUMMARY);
+        }
+        refusals.fetch_add(1, Ordering::SeqCst);
+        let said = format!("prompt is too long: {} tokens > {} maximum", first / 4, first / 5);
+        Act::refuse(400, "invalid_request_error", &said)
+    });
+    for key in ["first", "second"] {
+        let engine = by_model(&place, &upstream, &HandClock::new()).build().await.unwrap();
+        let session = engine.session(key).await.unwrap();
+        talk_until(&session, Level::Warn).await;
+        let before = upstream.requests().len();
+        assert!(session.compact(Compact::now().within(Tokens(6_000))).await.unwrap().is_done());
+        assert!(upstream.requests().len() > before, "{key}: it is asked in stretches that it takes");
+        assert_eq!(refused.load(Ordering::SeqCst), 1, "{key}");
+        engine.close().await;
+    }
 }
 
 async fn what_a_server_cuts_without_a_word_is_noticed(place: Place) {

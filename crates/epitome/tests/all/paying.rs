@@ -2,19 +2,20 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 
-use epitome::{Builder, Session};
+use epitome::{Builder, Reply, Session};
 use epitome_core::Tokens;
 use epitome_core::compact::{StrategyName, Summarizer, SummaryError, SummaryRequest};
 use epitome_core::pressure::Level;
 use epitome_core::settings::Settings;
 
-use crate::support::{Place, assert_sendable, exchange, on_both};
+use crate::support::{Place, assert_sendable, call, exchange, on_both, prose, result};
 
 on_both!(
     what_pays_is_not_put_off_until_it_is_due,
     without_prices_it_waits_until_it_is_due,
     other_strategies_wait_until_it_is_due,
     nobody_waits_for_what_is_not_due,
+    a_call_that_failed_is_made_again_with_all_that_the_model_has_not_seen,
 );
 
 const EXCHANGES: usize = 120;
@@ -126,5 +127,31 @@ async fn nobody_waits_for_what_is_not_due(place: Place) {
     exchange(&session, number, 100).await;
     let context = session.context().await.unwrap();
     assert_eq!(session.info().await.unwrap().compactions, 1, "{}", context.pressure);
+    engine.close().await;
+}
+
+async fn a_call_that_failed_is_made_again_with_all_that_the_model_has_not_seen(place: Place) {
+    let engine = priced(&place).build().await.unwrap();
+    let session = engine.session("retried").await.unwrap();
+    let mut number = 0;
+    while session.peek().await.unwrap().pressure.tokens < Tokens(8_800) {
+        exchange(&session, number, 200).await;
+        number += 1;
+    }
+    session.append("Now read the file.").await.unwrap();
+    session.reply(Reply::from(call("read", "read_file", "{}"))).await.unwrap();
+    let file = prose(9_999, 5_000);
+    session.append(result("read", &file)).await.unwrap();
+    assert!(session.context().await.unwrap().to_json().contains(&file));
+    assert_eq!(session.info().await.unwrap().compactions, 0, "{:?}", session.peek().await.unwrap().pressure);
+    assert!(session.prepared().await, "nothing was prepared");
+    // The model's server failed meanwhile: it has still not seen the file.
+    assert!(session.context().await.unwrap().to_json().contains(&file), "cut before it was seen");
+    assert_eq!(session.info().await.unwrap().compactions, 0);
+    session.reply(Reply::text("I have read it.")).await.unwrap();
+    session.append("Go on.").await.unwrap();
+    let context = session.context().await.unwrap();
+    assert_sendable(&context, 32_000);
+    assert_eq!(session.info().await.unwrap().compactions, 1, "what was prepared is used once it was seen");
     engine.close().await;
 }

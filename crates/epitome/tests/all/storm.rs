@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use epitome::core::pressure::Level;
+use epitome::ledger::model::TurnKind;
 use epitome::llm::{Clock, Wait};
-use epitome::{Reply, Session, Tokens};
+use epitome::{Engine, Reply, Session, Tokens};
+use serde_json::Value;
 
 use crate::support::{Place, assert_sendable, run};
 use crate::upstream::{self, Act, Upstream};
@@ -88,9 +90,69 @@ async fn live(session: &Session, seed: u64) {
     assert_eq!(length, said.len() as u64);
     session.undo(epitome::Undo::All, epitome::Run::Real).await.unwrap();
     let whole = session.peek().await.unwrap().decoded().unwrap();
+    assert_eq!(whole.len(), said.len());
     for (message, said) in whole.iter().zip(&said) {
         assert!(matches!(&message.blocks[..], [epitome::Block::Text(text)] if text.text == *said), "{said}");
     }
+}
+
+/// What the records of a session tell.
+#[derive(Default)]
+struct Told {
+    /// Compactions, and those of them with a summary of the model's.
+    compactions: u64,
+    by_model: u64,
+    /// Requests that are booked, and tokens.
+    calls: u64,
+    tokens: u64,
+}
+
+// Everything that was recorded says what happened and what it cost.
+async fn told(engine: &Engine, session: &Session) -> Told {
+    let mut told = Told::default();
+    let booked = |told: &mut Told, spent: &Value| {
+        let figure = |name: &str| spent[name].as_u64().unwrap_or_default();
+        assert!(figure("unanswered") <= figure("calls"), "{spent}");
+        let tokens: u64 = ["input", "cache_read", "cache_write", "output"].map(figure).iter().sum();
+        // Whoever answered is paid.
+        assert!(tokens > 0 || figure("unanswered") == figure("calls"), "{spent}");
+        told.calls += figure("calls");
+        told.tokens += tokens;
+    };
+    for turn in session.history(epitome::Paging::first(200)).await.unwrap().items {
+        if turn.kind != TurnKind::Compaction {
+            continue;
+        }
+        let (_, record) = engine.ledger().compaction(engine.tenant(), turn.id).await.unwrap();
+        let account: Value = serde_json::from_str(&record.report.unwrap()).unwrap();
+        for spent in ["/summaries/spent", "/unused"] {
+            booked(&mut told, account.pointer(spent).unwrap_or(&Value::Null));
+        }
+        if record.trigger == "undo" {
+            continue;
+        }
+        told.compactions += 1;
+        assert!(record.tokens_after < record.tokens_before, "{account}");
+        assert_eq!(account["report"]["decision"], "compacted", "{account}");
+        let mut writers = Vec::new();
+        for written in account["summaries"]["written"].as_array().into_iter().flatten() {
+            let (troubles, by) = (written["troubles"].as_array().unwrap(), written["by"].as_str().unwrap());
+            match by {
+                "offline" => assert!(!troubles.is_empty(), "nobody says why: {written}"),
+                _ => assert!(written["score"].as_f64() >= written["offline_score"].as_f64(), "{written}"),
+            }
+            writers.push(by.to_owned());
+        }
+        let is_by_model = writers.iter().any(|by| by != "offline");
+        assert_eq!(turn.model.is_some(), is_by_model, "{account}");
+        told.by_model += u64::from(is_by_model);
+    }
+    // What nobody used in the end is known, too.
+    if let Some(spent) = session.spent_in_vain().await {
+        told.calls += spent.calls as u64;
+        told.tokens += (spent.usage.total_input() + spent.usage.output).0;
+    }
+    told
 }
 
 #[test]
@@ -105,7 +167,7 @@ fn whatever_the_model_does_sessions_go_on() {
         });
         let models =
             ["anthropic", "openai", "responses"].map(|api| format!("{api}:some-model@{}", upstream.url()));
-        let mut by_model = 0;
+        let mut all = Told::default();
         for (at, model) in models.iter().enumerate() {
             let builder = place.builder().agent(model.as_str()).window(Tokens(WINDOW));
             let engine = builder
@@ -121,19 +183,27 @@ fn whatever_the_model_does_sessions_go_on() {
                     tokio::spawn(async move {
                         let session = engine.session(format!("storm {seed}")).await.unwrap();
                         live(&session, seed * 1_000).await;
-                        session.history(epitome::Paging::first(200)).await.unwrap().items
+                        told(&engine, &session).await
                     })
                 });
                 for life in lives.collect::<Vec<_>>() {
-                    let turns = life.await.unwrap();
-                    by_model += turns.iter().filter(|turn| turn.model.as_deref() == Some("loopback")).count();
+                    let one = life.await.unwrap();
+                    assert!(one.compactions > 0, "a window that is full is compacted");
+                    all.compactions += one.compactions;
+                    all.by_model += one.by_model;
+                    all.calls += one.calls;
+                    all.tokens += one.tokens;
                 }
             }
             let checkup = engine.ledger().doctor().await.unwrap();
             assert!(checkup.findings.is_empty(), "{:?}", checkup.findings);
             engine.close().await;
         }
-        assert!(asked.load(Ordering::Relaxed) > SESSIONS, "the model was asked");
-        assert!(by_model > 0, "now and then its summary was used");
+        let asked = asked.load(Ordering::Relaxed);
+        assert!(asked > SESSIONS, "the model was asked");
+        // A call may be given up before the server has read it; none that it read is missing in the books.
+        assert!(all.calls >= asked && all.tokens > 0, "{asked} requests, {} in the books", all.calls);
+        let (by_model, compactions) = (all.by_model, all.compactions);
+        assert!(by_model > 0 && by_model < compactions, "{by_model} of {compactions} are the model's");
     });
 }

@@ -11,22 +11,31 @@ use crate::compaction::{Breaker, Compact, Prepared};
 use crate::error::Result;
 use crate::session::Warm;
 
+/// Leave to compact.
+pub(in crate::compaction) struct Turnstile {
+    pub(in crate::compaction) guard: OwnedMutexGuard<Breaker>,
+    /// Whether a turn waited for it: then it waits for no model again.
+    pub(in crate::compaction) waited: bool,
+}
+
 impl Session {
-    /// The turnstile, once nobody waits for a model any longer; none where that takes too long.
-    pub(in crate::compaction) async fn turnstile(
-        &self,
-        most: Option<Tokens>,
-    ) -> Result<Option<OwnedMutexGuard<Breaker>>> {
+    /// The turnstile, once nobody waits for a model any longer, and whether that had to be waited for; none where it takes too long.
+    pub(in crate::compaction) async fn turnstile(&self, most: Option<Tokens>) -> Result<Option<Turnstile>> {
         let inner = self.inner();
+        let turnstile = &self.slot.turnstile;
         let Some(scribe) = &inner.scribe else {
-            return Ok(Some(Arc::clone(&self.slot.turnstile).lock_owned().await));
+            let guard = Arc::clone(turnstile).lock_owned().await;
+            return Ok(Some(Turnstile { guard, waited: false }));
         };
         if most.is_none() {
             self.ask_model().await?;
         }
+        if let Ok(guard) = Arc::clone(turnstile).try_lock_owned() {
+            return Ok(Some(Turnstile { guard, waited: false }));
+        }
         Ok(tokio::select! {
             biased;
-            turnstile = Arc::clone(&self.slot.turnstile).lock_owned() => Some(turnstile),
+            guard = Arc::clone(turnstile).lock_owned() => Some(Turnstile { guard, waited: true }),
             () = inner.waits.sleep(scribe.patience) => None,
         })
     }
