@@ -1,0 +1,66 @@
+//! What the keeper counts, beside what the pipe does.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use epitome::{Compacted, Hook, Tokens, Told};
+
+/// The counters of all sessions.
+#[derive(Default)]
+pub(super) struct Counts {
+    compactions: AtomicU64,
+    removed: AtomicU64,
+    saved: AtomicU64,
+    overflows: AtomicU64,
+    waited: AtomicU64,
+}
+
+impl Counts {
+    /// A call was sent with so much less than its client sent.
+    pub(super) fn sent(&self, before: Tokens, after: Tokens) {
+        self.saved.fetch_add(before.0.saturating_sub(after.0), Relaxed);
+    }
+
+    /// A call was refused as too long and sent again.
+    pub(super) fn overflowed(&self) {
+        self.overflows.fetch_add(1, Relaxed);
+    }
+
+    /// A turn has to wait until it can be recorded.
+    pub(super) fn waits(&self) {
+        self.waited.fetch_add(1, Relaxed);
+    }
+
+    /// All of it in Prometheus' text format.
+    pub(super) fn render(&self, spooled: usize) -> String {
+        let spooled = AtomicU64::new(spooled as u64);
+        let all = [
+            ("compactions_total", "counter", "Compactions that were recorded.", &self.compactions),
+            ("compacted_tokens_total", "counter", "Tokens that compactions took out.", &self.removed),
+            ("saved_tokens_total", "counter", "Tokens of clients that were not sent up.", &self.saved),
+            ("overflows_total", "counter", "Refusals answered by sending less.", &self.overflows),
+            ("spooled_turns_total", "counter", "Turns that had to wait to be recorded.", &self.waited),
+            ("spool_depth", "gauge", "Turns that wait to be recorded.", &spooled),
+        ];
+        let mut out = String::new();
+        for (name, kind, help, value) in all {
+            let value = value.load(Relaxed);
+            let name = format!("epitome_{name}");
+            let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+        }
+        out
+    }
+}
+
+/// Counts compactions as they are recorded.
+pub(super) struct Counting(pub(super) Arc<Counts>);
+
+impl Hook for Counting {
+    fn compacted(&self, event: Arc<Compacted>) -> Told<()> {
+        let (before, after) = (event.report.tokens_before, event.report.tokens_after);
+        self.0.compactions.fetch_add(1, Relaxed);
+        self.0.removed.fetch_add(before.0.saturating_sub(after.0), Relaxed);
+        Box::pin(async { Ok(()) })
+    }
+}

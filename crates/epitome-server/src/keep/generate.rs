@@ -1,0 +1,141 @@
+//! One call for an answer: its session, what is sent of it, and what the client is told. Where our own part fails, it goes up all the same.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use epitome::TenantId;
+use futures_util::FutureExt;
+use http::HeaderMap;
+
+use super::mode::Mode;
+use super::request::Request;
+use super::rewrite::Rewrite;
+use super::spool::{Entry, is_passing};
+use super::unplaced::Unplaced;
+use super::watch::Watching;
+use super::{Inner, set, told};
+use crate::keeper::{Call, Errand};
+
+/// So long a call waits for its session before it goes up without it; a compaction may take most of that.
+const DEADLINE: Duration = Duration::from_secs(28);
+
+impl Inner {
+    pub(super) async fn generate(self: Arc<Self>, call: Call, mode: Mode) -> Errand {
+        let local = TenantId::LOCAL;
+        let Ok(text) = std::str::from_utf8(&call.body) else {
+            return self.passed(&call, mode, local, "the body is not UTF-8");
+        };
+        let tenant = match self.store.tenant(&call.headers) {
+            Ok(tenant) => tenant,
+            Err(error) => {
+                let problem = format!("whose call it is cannot be told without the ledger: {error}");
+                return self.passed(&call, mode, local, &problem);
+            }
+        };
+        let alike = self.threads.alike(tenant, &call);
+        let request = match Request::read(&call, text, tenant, alike.as_ref()) {
+            Ok(request) => request,
+            Err(problem) => {
+                return self.passed(&call, mode, tenant, &format!("not understood, passed on: {problem}"));
+            }
+        };
+        let mode = if request.elsewhere.is_some() { Mode::Observe } else { mode };
+        let placing = self.store.while_it_answers(self.place(&call, &request, mode, alike));
+        let placing = AssertUnwindSafe(placing).catch_unwind();
+        let placed = match tokio::time::timeout(DEADLINE, placing).await {
+            Ok(Ok(Ok(placed))) => placed,
+            Ok(Ok(Err(error))) if is_passing(&error) => {
+                return self.unplaced(&call, &request, mode, &error.to_string()).await;
+            }
+            // What can never be recorded does not wait for it.
+            Ok(Ok(Err(error))) => return self.passed(&call, mode, tenant, &error.to_string()),
+            Ok(Err(_)) => return self.unplaced(&call, &request, mode, "the keeper failed").await,
+            Err(_) => return self.unplaced(&call, &request, mode, "the keeper took too long").await,
+        };
+        let expected = request.may_be_followed.then(|| {
+            let conversation = request.elsewhere.as_ref().and_then(|held| held.conversation.clone());
+            self.links.expect(conversation)
+        });
+        let rewrite = Rewrite::of(&request, placed.thread.ordinals(), placed.known);
+        placed.thread.remember(&placed.send, placed.known, placed.before - placed.after);
+        let body = match mode {
+            Mode::Observe => None,
+            _ => rewrite.body(text, &placed.send),
+        };
+        if body.is_some() {
+            self.counts.sent(placed.before, placed.after);
+        }
+        let mut back = HeaderMap::new();
+        let session = placed.thread.session.id();
+        set(&mut back, "x-epitome-session", &session.to_string());
+        set(&mut back, "x-epitome-turn", &placed.turn.to_string());
+        set(&mut back, "x-epitome-tokens-before", &placed.before.0.to_string());
+        set(&mut back, "x-epitome-tokens-after", &placed.after.0.to_string());
+        let compaction = match (&body, placed.succeeds) {
+            (Some(_), _) => "in force",
+            (None, Some(_)) => "by the client",
+            (None, None) => "none",
+        };
+        set(&mut back, "x-epitome-compaction", compaction);
+        let watch = Watching::new(&self, &call, &request, mode, placed, rewrite).expected(expected);
+        Errand { body, back, watch: Some(Box::new(watch)), ..Errand::default() }
+    }
+
+    // It passes as it is, and is not recorded.
+    fn passed(self: &Arc<Self>, call: &Call, mode: Mode, tenant: TenantId, problem: &str) -> Errand {
+        let mut errand = told(problem);
+        errand.watch = Some(Box::new(self.looking_on(call, mode, tenant, problem)));
+        errand
+    }
+
+    fn looking_on(self: &Arc<Self>, call: &Call, mode: Mode, tenant: TenantId, problem: &str) -> Unplaced {
+        Unplaced {
+            inner: Arc::clone(self),
+            call: call.clone(),
+            mode,
+            tenant,
+            model: String::new(),
+            problem: problem.to_owned(),
+            entry: None,
+            smaller: None,
+        }
+    }
+
+    // Its own part failed: the call goes on, with what was last sent of the conversation where that is known, and waits to be
+    // recorded.
+    async fn unplaced(
+        self: &Arc<Self>,
+        call: &Call,
+        request: &Request<'_>,
+        mode: Mode,
+        problem: &str,
+    ) -> Errand {
+        tracing::warn!(problem, "a call goes up without its session, and waits to be recorded");
+        let mut errand = told(problem);
+        if mode != Mode::Observe {
+            errand.body = self.as_sent(call, request);
+        }
+        let mut watch = self.looking_on(call, mode, request.tenant, problem);
+        watch.model.clone_from(&request.model);
+        let entry = Entry::of(request).with_body(request.body.text());
+        match self.spool.keep(&entry).await {
+            Ok(()) => {
+                self.counts.waits();
+                watch.entry = Some(entry);
+            }
+            Err(error) => tracing::error!(
+                %error,
+                "a turn can be kept nowhere: the ledger refuses it, and so does the disk"
+            ),
+        }
+        errand.watch = Some(Box::new(watch));
+        errand
+    }
+
+    /// The call with what was last sent of its conversation.
+    pub(super) fn as_sent(&self, call: &Call, request: &Request<'_>) -> Option<bytes::Bytes> {
+        let shared = self.threads.find(&request.key(), &call.body, |_| true)?;
+        shared.thread.as_sent(request, &shared)
+    }
+}

@@ -1,0 +1,35 @@
+//! Tests of the server, in one binary, over real sockets on loopback.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod any;
+mod away;
+mod becoming;
+mod cut;
+mod elsewhere;
+mod faults;
+mod gone;
+mod house;
+mod keepers;
+mod kept;
+mod kinds;
+mod limits;
+mod matrix;
+mod odd;
+mod overflow;
+mod packed;
+mod pass;
+mod sessions;
+mod speech;
+mod support;
+mod versions;
+mod wire;
+
+/// A server that speaks the APIs of models, as the tests of the summarisers have it.
+#[path = "../../../epitome-llm/tests/all/upstream/mod.rs"]
+mod upstream;
+
+/// PostgreSQL servers, as the ledger's own tests have them.
+#[path = "../../../epitome-ledger/tests/all/server.rs"]
+#[allow(dead_code)]
+mod server;
