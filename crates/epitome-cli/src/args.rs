@@ -4,6 +4,7 @@ mod compact;
 mod eval;
 mod live;
 mod moment;
+mod serve;
 mod shelf;
 
 use std::path::PathBuf;
@@ -17,8 +18,10 @@ use epitome_wire::files::Format;
 pub(crate) use self::compact::{CacheAge, Compact, Messages, PresetName, Show, Strategy};
 pub(crate) use self::eval::{Eval, EvalCost, EvalFidelity, EvalRepeat, EvalTokens};
 pub(crate) use self::live::{
-    ForkSession, Knowledge, PinMessages, SealTopic, ShowContext, UndoCompaction, WatchSession, Which,
+    ForkSession, InstructSession, Knowledge, PinMessages, SealTopic, ShowContext, UndoCompaction,
+    WatchSession, Which,
 };
+pub(crate) use self::serve::Serve;
 pub(crate) use self::shelf::{
     AppendEvent, Database, Doctor, Events, Export, History, Import, ListEvents, Paged, PurgeSessions, Recall,
     Search, Sessions, ShowSession,
@@ -58,6 +61,7 @@ Examples:
   epitome search src/main.rs                          and find again what was said
   epitome compact 0198c2f1 --budget 20k               compact a session of the ledger
   epitome undo 0198c2f1                               and show again what it hid
+  epitome serve                                       stand between agents and their providers
 
 Settings come from defaults, then epitome.toml, then EPITOME_* variables, then flags.";
 
@@ -90,9 +94,11 @@ pub(crate) enum Command {
     Undo(UndoCompaction),
     Seal(SealTopic),
     Pin(PinMessages),
+    Instruct(InstructSession),
     Watch(WatchSession),
     Knowledge(Knowledge),
     Purge(PurgeSessions),
+    Serve(Serve),
     Doctor(Doctor),
     Config(Config),
     /// Measure Epitome itself on your transcripts.
@@ -107,6 +113,14 @@ impl Command {
             Command::Compact(compact) => compact.preset.map(PresetName::preset),
             Command::Config(config) => config.preset.map(PresetName::preset),
             _ => None,
+        }
+    }
+
+    /// Settings that were given by flags of their own.
+    pub(crate) fn flags(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            Command::Serve(serve) => serve.flags(),
+            _ => Vec::new(),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use epitome::Origin;
+use epitome::{Origin, SERVING, ServingSetting};
+use epitome_core::secrets::masked;
 use epitome_core::settings::{self, SETTINGS, Setting};
 use serde_json::json;
 
@@ -21,13 +22,30 @@ struct Row {
 }
 
 fn row(setting: &Setting, configured: &Settings) -> Row {
+    let value = setting.value(&configured.values);
     Row {
         name: setting.name,
-        value: setting.value(&configured.values),
+        value: if setting.name == "summarizer" { without_secrets(&value) } else { value },
         default: setting.default_value(),
         origin: configured.origin(setting.name),
         doc: setting.doc,
     }
+}
+
+// Addresses of models without what may be a secret in them: a user and a password, or a query.
+fn without_secrets(models: &str) -> String {
+    models.split(',').map(without_secret).collect::<Vec<_>>().join(",")
+}
+
+fn without_secret(model: &str) -> String {
+    let Some((before, address)) = model.split_once("://") else { return model.to_owned() };
+    let (place, query) = match address.split_once(['?', '#']) {
+        Some((place, _)) => (place, "?…"),
+        None => (address, ""),
+    };
+    let (host, path) = place.find('/').map_or((place, ""), |at| place.split_at(at));
+    let host = host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("…@{host}"));
+    format!("{before}://{host}{path}{query}")
 }
 
 // A preset is no setting: it is what all settings begin with.
@@ -40,9 +58,19 @@ fn preset(configured: &Settings) -> Row {
     Row { name: "preset", value: name.to_owned(), default: "none".to_owned(), origin, doc }
 }
 
+fn of_proxy(setting: ServingSetting, configured: &Settings) -> Row {
+    let (value, origin) = configured.serving.get(setting);
+    let default = setting.default.to_owned();
+    Row { name: setting.name, value: masked(value).into_owned(), default, origin, doc: setting.doc }
+}
+
 fn named(name: &str, configured: &Settings) -> anyhow::Result<Row> {
     if name.eq_ignore_ascii_case("preset") || name == "EPITOME_PRESET" {
         return Ok(preset(configured));
+    }
+    let plain = name.strip_prefix("EPITOME_").unwrap_or(name).to_lowercase();
+    if let Some(setting) = SERVING.into_iter().find(|setting| setting.name == plain) {
+        return Ok(of_proxy(setting, configured));
     }
     let found = settings::find(name).map_err(|error| misuse(error, "epitome config lists every setting"))?;
     Ok(row(found, configured))
@@ -53,6 +81,7 @@ pub(crate) fn run(arguments: &Config, configured: &Settings) -> anyhow::Result<(
     let mut wanted = match arguments.names.as_slice() {
         [] => std::iter::once(preset(configured))
             .chain(SETTINGS.iter().map(|setting| row(setting, configured)))
+            .chain(SERVING.into_iter().map(|setting| of_proxy(setting, configured)))
             .collect(),
         names => names.iter().map(|name| named(name, configured)).collect::<anyhow::Result<Vec<Row>>>()?,
     };
@@ -82,4 +111,26 @@ pub(crate) fn run(arguments: &Config, configured: &Settings) -> anyhow::Result<(
         say(paint(FAINT, "epitome config --json tells what each is for; docs/settings.md, too"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_secret() {
+        let cases = [
+            ("offline", "offline"),
+            ("anthropic:claude-haiku-4-5", "anthropic:claude-haiku-4-5"),
+            ("openai:m@http://127.0.0.1:11434/v1", "openai:m@http://127.0.0.1:11434/v1"),
+            ("openai:m@https://me:hunter2@models.example/v1", "openai:m@https://…@models.example/v1"),
+            (
+                "openai:m@https://models.example/v1?key=hunter2,offline",
+                "openai:m@https://models.example/v1?…,offline",
+            ),
+        ];
+        for (written, shown) in cases {
+            assert_eq!(without_secrets(written), shown);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! `epitome count`: how many tokens.
 
+use std::borrow::Cow;
 use std::io::{Read, Write};
 
 use epitome_core::Tokens;
@@ -82,11 +83,15 @@ fn count_texts(
     add: &mut impl FnMut(Counted) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     for Source { path, .. } in sources {
-        let mut text = String::new();
-        let read = input::open(path)?.read_to_string(&mut text);
+        let mut bytes = Vec::new();
+        let read = input::open(path)?.read_to_end(&mut bytes);
         read.map_err(|error| {
-            failure(format!("cannot read {} as text: {error}", path.display()), "only UTF-8 text has tokens")
+            failure(format!("cannot read {}: {error}", path.display()), "check that it is a file of text")
         })?;
+        let text = String::from_utf8_lossy(&bytes);
+        // Only then is anything replaced.
+        let is_replaced = matches!(text, Cow::Owned(_));
+        let damaged = is_replaced.then(|| "what is no UTF-8 is counted as \u{fffd}".to_owned());
         let tokens = Bpe::o200k().count(&text);
         let model = arguments.model.as_deref().map(|model| settings.models.get(model).model);
         add(Counted {
@@ -98,7 +103,7 @@ fn count_texts(
             model: model.map(|model| model.id.into_owned()),
             system_and_tools: Tokens::ZERO,
             messages: None,
-            damaged: Vec::new(),
+            damaged: damaged.into_iter().collect(),
         })?;
     }
     Ok(())

@@ -12,6 +12,7 @@ mod inspect;
 mod ordered;
 mod print;
 mod progress;
+mod serve;
 mod session;
 mod settings;
 mod shelf;
@@ -45,6 +46,7 @@ fn run(cli: &Cli) -> anyhow::Result<()> {
         Command::Compact(arguments) => compact::run(arguments, &settings),
         Command::Count(arguments) => count::run(arguments, &settings),
         Command::Config(arguments) => config::run(arguments, &settings),
+        Command::Serve(arguments) => serve::run(arguments, &settings),
         Command::Eval(what) => eval::run(what, &settings),
         shelf => shelf::run(shelf, &settings),
     }

@@ -33,6 +33,9 @@ pub(crate) fn layered(cli: &Cli) -> anyhow::Result<Settings> {
         };
         layers.set(name, value).map_err(|error| misuse(format!("--set {error}"), HINT))?;
     }
+    for (name, value) in cli.command.flags() {
+        layers.set(name, value).map_err(|error| misuse(error, HINT))?;
+    }
     if let Some(summarizer) = &cli.summarizer {
         layers
             .set("summarizer", summarizer)

@@ -9,6 +9,7 @@ mod export;
 mod fork;
 mod history;
 mod import;
+mod instruct;
 mod knowledge;
 mod live;
 mod more;
@@ -24,9 +25,12 @@ pub(crate) mod squeeze;
 mod undo;
 mod watch;
 
+use std::path::PathBuf;
+
 use epitome_ledger::model::TenantId;
 use epitome_ledger::{Access, Ledger, Options};
 
+pub(crate) use self::place::refused;
 use crate::args::{Command, Database, Events};
 use crate::settings::Settings;
 
@@ -42,6 +46,7 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
         Command::Search(arguments) => reading(&arguments.database, |shelf| search::run(arguments, shelf)),
         Command::Recall(arguments) => reading(&arguments.database, |shelf| recall::run(arguments, shelf)),
         Command::Export(arguments) => reading(&arguments.database, |shelf| export::run(arguments, shelf)),
+        Command::Doctor(arguments) if arguments.upstream => crate::serve::check_up(arguments, settings),
         Command::Doctor(arguments) => reading(&arguments.database, |shelf| doctor::run(arguments, shelf)),
         Command::Events(Events::List(arguments)) => {
             reading(&arguments.database, |shelf| events::list(arguments, shelf))
@@ -53,19 +58,22 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
             writing(&arguments.database, |shelf| events::append(arguments, shelf))
         }
         Command::Context(arguments) => {
-            writing(&arguments.which.database, |shelf| context::run(arguments, shelf, settings))
+            changing(&arguments.which.database, |shelf| context::run(arguments, shelf, settings))
         }
         Command::Fork(arguments) => {
-            writing(&arguments.which.database, |shelf| fork::run(arguments, shelf, settings))
+            changing(&arguments.which.database, |shelf| fork::run(arguments, shelf, settings))
         }
         Command::Undo(arguments) => {
-            writing(&arguments.which.database, |shelf| undo::run(arguments, shelf, settings))
+            changing(&arguments.which.database, |shelf| undo::run(arguments, shelf, settings))
         }
         Command::Seal(arguments) => {
-            writing(&arguments.which.database, |shelf| pin::seal(arguments, shelf, settings))
+            changing(&arguments.which.database, |shelf| pin::seal(arguments, shelf, settings))
         }
         Command::Pin(arguments) => {
-            writing(&arguments.which.database, |shelf| pin::run(arguments, shelf, settings))
+            changing(&arguments.which.database, |shelf| pin::run(arguments, shelf, settings))
+        }
+        Command::Instruct(arguments) => {
+            changing(&arguments.which.database, |shelf| instruct::run(arguments, shelf, settings))
         }
         Command::Watch(arguments) => {
             reading(&arguments.which.database, |shelf| watch::run(arguments, shelf, settings))
@@ -75,16 +83,17 @@ pub(crate) fn run(command: &Command, settings: &Settings) -> anyhow::Result<()> 
             if arguments.dry_run {
                 reading(&arguments.database, judge)
             } else {
-                writing(&arguments.database, judge)
+                changing(&arguments.database, judge)
             }
         }
         Command::Knowledge(arguments) => {
             reading(&arguments.database, |shelf| knowledge::list(arguments, shelf))
         }
-        Command::Purge(arguments) => writing(&arguments.database, |shelf| purge::run(arguments, shelf)),
+        Command::Purge(arguments) => changing(&arguments.database, |shelf| purge::run(arguments, shelf)),
         Command::Inspect(_)
         | Command::Compact(_)
         | Command::Count(_)
+        | Command::Serve(_)
         | Command::Config(_)
         | Command::Eval(_) => Ok(()),
     }
@@ -136,12 +145,42 @@ impl Shelf {
     }
 }
 
+/// Where a server keeps its sessions.
+pub(super) struct ForServer {
+    /// The address of the ledger.
+    pub(super) address: String,
+    /// The same without a password.
+    pub(super) name: String,
+    /// A folder for what it cannot take just now.
+    pub(super) spool: PathBuf,
+}
+
+/// Where a server keeps its sessions; a file that is not there yet is made.
+pub(super) fn for_server(named: Option<&str>) -> anyhow::Result<ForServer> {
+    let place = of_server(named)?;
+    place::prepare(&place.address)?;
+    Ok(place)
+}
+
+/// The same, and nothing is made.
+pub(super) fn of_server(named: Option<&str>) -> anyhow::Result<ForServer> {
+    let address = place::address(named)?;
+    let (name, spool) = (place::shown(&address), place::spool(&address)?);
+    Ok(ForServer { address, name, spool })
+}
+
 fn reading(database: &Database, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
     with(Shelf::open(database, Access::ReadOnly)?, work)
 }
 
 fn writing(database: &Database, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
     with(Shelf::open(database, Access::ReadWrite)?, work)
+}
+
+// What is there is changed; a ledger that nobody began yet holds nothing to change.
+fn changing(database: &Database, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    place::require(&place::address(database.db.as_deref())?)?;
+    writing(database, work)
 }
 
 fn with(shelf: Shelf, work: impl FnOnce(&Shelf) -> anyhow::Result<()>) -> anyhow::Result<()> {

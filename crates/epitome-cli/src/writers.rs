@@ -10,10 +10,10 @@ use epitome::llm::summary::{ModelSummarizer, Written};
 use epitome::{Scribe, ScribeError};
 use epitome_core::cost::Tariff;
 
-pub(crate) use self::account::Account;
+pub(crate) use self::account::{Account, unused};
 use self::waiting::Waiting;
 use crate::fail::misuse;
-use crate::print::{grouped, plural};
+use crate::print::{WARN, grouped, paint, plural, say};
 use crate::progress::{Line, Progress};
 use crate::settings::Settings;
 
@@ -35,6 +35,9 @@ impl Writers {
         let waiting = Waiting::begin()?;
         let scribe = waiting.enter(|| Scribe::of(&settings.values, &settings.models, &settings.keys));
         let scribe = scribe.map_err(refused)?;
+        if let Some(warning) = scribe.as_ref().and_then(Scribe::warning) {
+            say(format_args!("{} {warning}", paint(WARN, "warning:")));
+        }
         Ok(scribe.map(|scribe| Self { scribe, turn: Mutex::new(()), _waiting: waiting }))
     }
 

@@ -49,6 +49,10 @@ pub(crate) struct Compact {
     /// next one starts.
     #[arg(long, value_name = "MESSAGE", value_delimiter = ',')]
     pub(crate) seal: Vec<usize>,
+    /// What the summary is to mind, in your words, where a model writes it. epitome instruct says it of every summary of a
+    /// session, the setting summary_instructions of all.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) instructions: Option<String>,
     /// How many more turns to expect, for whether it pays: a compaction that costs more now than it saves over these turns
     /// does not. Turns after the next compaction is due anyway do not count [default: as many as there were, at most 200].
     #[arg(long, value_name = "NUMBER", value_parser = parse_turns)]

@@ -182,6 +182,29 @@ pub(crate) struct PinMessages {
     pub(crate) dry_run: bool,
 }
 
+/// Say what every summary of a session is to mind; without a text: show what was said.
+///
+/// It is kept with the session, and handed down to its forks. The models that write summaries are told it with every compaction;
+/// summaries that code picks mind nothing of it. epitome compact --instructions says something of one compaction alone.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  epitome instruct 0198c2f1 \"Keep every figure of the budget, with its source.\"
+  epitome instruct 0198c2f1
+  epitome instruct 0198c2f1 --clear")]
+pub(crate) struct InstructSession {
+    #[command(flatten)]
+    pub(crate) which: Which,
+    /// What to mind, in your words.
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: Option<String>,
+    /// Take back what was said.
+    #[arg(long, conflicts_with = "text")]
+    pub(crate) clear: bool,
+    /// Change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
 /// Follow a session: a line for each turn as it is recorded, with how full the window is.
 ///
 /// It shows the last turns and goes on until it is interrupted, or has shown so many.

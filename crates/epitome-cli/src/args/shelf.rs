@@ -303,8 +303,14 @@ pub(crate) struct Export {
 }
 
 /// Check everything that must hold in the ledger. It repairs nothing; exit 1 where something is wrong.
+///
+/// With --upstream, check in its place what epitome serve needs: its address, the database, turns that wait to be recorded, and
+/// whether each upstream can be reached and answers; the providers' own are shown the keys of ANTHROPIC_API_KEY and OPENAI_API_KEY, if any.
 #[derive(Args)]
 pub(crate) struct Doctor {
+    /// Check the set-up of epitome serve.
+    #[arg(long)]
+    pub(crate) upstream: bool,
     #[command(flatten)]
     pub(crate) database: Database,
     /// Print JSON.

@@ -58,6 +58,7 @@ pub(super) fn compact(job: &Job<'_>, aim: &Aim<'_>, report: &mut Report) -> Resu
         budget,
         pins: &job.pins,
         seals: &arguments.seal,
+        instructions: arguments.instructions.as_deref(),
         previous: previous.as_ref(),
         stakes: stakes(session, arguments, &path, desk),
         ..request(session, &values)

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::Shelf;
 use super::history::print_blocks;
-use super::live::{Live, check_budget, in_our_tokens, print_outcome};
+use super::live::{Live, Summaries, check_budget, in_our_tokens, print_outcome};
 use crate::args::ShowContext;
 use crate::fail::failure;
 use crate::print::{FAINT, HEADING, WARN, paint, say};
@@ -18,7 +18,10 @@ use crate::settings::Settings;
 
 /// Runs the command.
 pub(super) fn run(arguments: &ShowContext, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    // Nothing is compacted but to fit what was asked for.
+    let compacts = arguments.max_tokens.is_some() && arguments.recall.is_none() && !arguments.dry_run;
+    let summaries = if compacts { Summaries::AsSet } else { Summaries::Offline };
+    let live = Live::open(&arguments.which, shelf, settings, summaries)?;
     let (model, json) = (arguments.which.model.as_deref(), arguments.which.json);
     let most = arguments.max_tokens.map(|most| in_our_tokens(most, model, settings));
     if let Some(words) = &arguments.recall {
@@ -29,7 +32,11 @@ pub(super) fn run(arguments: &ShowContext, shelf: &Shelf, settings: &Settings) -
     }
     let context = shelf.live(async {
         match most {
-            Some(most) => live.session.context_within(most).await,
+            Some(most) => {
+                let context = live.session.context_within(most).await;
+                live.engine.settled().await;
+                context
+            }
             None => live.session.peek().await,
         }
     })?;

@@ -5,16 +5,16 @@ use std::io::Write;
 use epitome::{Beginning, Opening, Sight};
 use serde_json::json;
 
-use super::live::Live;
+use super::live::{Live, Summaries};
 use super::{Shelf, pick};
 use crate::args::ForkSession;
 use crate::fail::failure;
-use crate::print::{FAINT, paint, say};
+use crate::print::{FAINT, WARN, paint, say};
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(super) fn run(arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    let mut live = Live::open(&arguments.which, shelf, settings, Summaries::Offline)?;
     let Some(last) = live.recorded.turns.checked_sub(1) else {
         return Err(failure("nothing was said in this session yet", "fork one that has turns"));
     };
@@ -25,8 +25,8 @@ pub(super) fn run(arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -
         _ => Sight::Summary,
     };
     let mut out = anstream::stdout().lock();
+    let Beginning { context, compacted_to } = shelf.live(live.session.fork_dry_run(turn.id, sight))?;
     if arguments.dry_run {
-        let Beginning { context, compacted_to } = shelf.live(live.session.fork_dry_run(turn.id, sight))?;
         let (shown, tokens) = (context.messages().len(), compacted_to.unwrap_or(context.tokens()));
         if arguments.which.json {
             let told = json!({
@@ -46,6 +46,9 @@ pub(super) fn run(arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -
         }
         say("nothing was changed (--dry-run)");
         return Ok(());
+    }
+    if compacted_to.is_some() {
+        live = as_set(live, arguments, shelf, settings);
     }
     let label = arguments
         .label
@@ -80,4 +83,12 @@ pub(super) fn run(arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -
         say(paint(FAINT, told));
     }
     Ok(())
+}
+
+// Whoever the settings name summarises what lies before the fork; where that model is out of reach, code does.
+fn as_set(live: Live, arguments: &ForkSession, shelf: &Shelf, settings: &Settings) -> Live {
+    Live::open(&arguments.which, shelf, settings, Summaries::AsSet).unwrap_or_else(|error| {
+        say(format_args!("{} its summary is picked by code: {error}", paint(WARN, "note:")));
+        live
+    })
 }

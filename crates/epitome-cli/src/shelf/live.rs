@@ -6,6 +6,7 @@ use epitome::{Engine, Outcome};
 use epitome_core::Tokens;
 use epitome_core::compact::{Decision, StrategyName};
 use epitome_core::models::Warning;
+use epitome_core::summaries::Writers;
 use epitome_ledger::model::Session;
 use epitome_wire::Dialect;
 use epitome_wire::files::Notation;
@@ -21,13 +22,32 @@ use crate::writers::{self, Account};
 pub(super) struct Live {
     pub(super) recorded: Session,
     pub(super) session: epitome::Session,
+    pub(super) engine: Engine,
     /// How it speaks.
     pub(super) dialect: Dialect,
 }
 
+/// Who writes the summaries of a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Summaries {
+    /// Whoever the settings name.
+    AsSet,
+    /// Nobody needs a model, so that none has to be within reach.
+    Offline,
+}
+
 impl Live {
     /// Finds the session that is meant, and how it speaks.
-    pub(super) fn open(which: &Which, shelf: &Shelf, settings: &Settings) -> anyhow::Result<Self> {
+    pub(super) fn open(
+        which: &Which,
+        shelf: &Shelf,
+        settings: &Settings,
+        summaries: Summaries,
+    ) -> anyhow::Result<Self> {
+        let mut settings = settings.clone();
+        if summaries == Summaries::Offline {
+            settings.values.summary.summarizer = Writers::default();
+        }
         let recorded = pick::session(shelf, &which.session)?;
         let first = match recorded.head {
             Some(head) => shelf.wait(shelf.ledger.messages(shelf.tenant, head, 0..1))?,
@@ -36,7 +56,7 @@ impl Live {
         let notation = first.first().and_then(|message| Notation::from_number(message.notation.0));
         let model = match &which.model {
             Some(model) => model.clone(),
-            None => answered(&recorded, shelf, settings)?.unwrap_or_default(),
+            None => answered(&recorded, shelf, &settings)?.unwrap_or_default(),
         };
         let dialect = notation.map_or(Dialect::Anthropic, Notation::dialect);
         let engine = Engine::builder()
@@ -44,10 +64,11 @@ impl Live {
             .tenant(shelf.tenant)
             .agent(recorded.agent.as_str())
             .dialect(dialect)
-            .configured(settings.clone())
+            .configured(settings)
             .model(model);
-        let session = shelf.live(async { engine.build().await?.resume(recorded.id).await })?;
-        Ok(Self { recorded, session, dialect })
+        let engine = shelf.live(engine.build())?;
+        let session = shelf.live(engine.resume(recorded.id))?;
+        Ok(Self { recorded, session, engine, dialect })
     }
 }
 
@@ -140,7 +161,12 @@ pub(super) fn print_outcome(outcome: &Outcome, json: bool, dry: bool) -> anyhow:
         let sizes = format!("{} → {}", grouped(stretch.tokens_before), grouped(stretch.tokens_after));
         writeln!(out, "  {:<9} {messages:<22} {sizes}", stretch.kind)?;
     }
-    Account::of(&outcome.summaries).lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let spent = serde_json::to_value(outcome)?["spent"].take();
+    Account::of(&outcome.summaries)
+        .costing(&spent)
+        .lines()
+        .iter()
+        .try_for_each(|line| writeln!(out, "{line}"))?;
     if let Some(saves) = outcome.saves {
         let money = saves.money.map(|money| format!(", {money}")).unwrap_or_default();
         writeln!(out, "  saves {} tokens of the model with each call{money}", grouped(saves.tokens))?;

@@ -8,7 +8,7 @@ use epitome_ledger::model::{Note, NoteKind};
 use serde_json::json;
 
 use super::Shelf;
-use super::live::Live;
+use super::live::{Live, Summaries};
 use crate::args::{Messages, PinMessages, SealTopic};
 use crate::fail::misuse;
 use crate::print::{FAINT, paint, say};
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 
 /// Runs `pin`.
 pub(super) fn run(arguments: &PinMessages, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    let live = Live::open(&arguments.which, shelf, settings, Summaries::Offline)?;
     let json = arguments.which.json;
     let Some(Messages(range)) = &arguments.messages else {
         let notes = shelf.live(live.session.notes())?;
@@ -82,7 +82,7 @@ fn in_force(notes: &[Note]) -> Vec<Note> {
 
 /// Runs `seal`.
 pub(super) fn seal(arguments: &SealTopic, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    let live = Live::open(&arguments.which, shelf, settings, Summaries::Offline)?;
     if arguments.dry_run {
         let notes = shelf.live(live.session.notes())?;
         let sealed =

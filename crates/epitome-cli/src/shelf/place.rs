@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use epitome_ledger::LedgerError;
 
 use crate::fail::{failure, misuse};
+use crate::print::{FAINT, paint, say};
 
 /// The address of the ledger: the one that was named, or a file in the platform's data folder.
 pub(super) fn address(named: Option<&str>) -> anyhow::Result<String> {
@@ -44,6 +45,16 @@ fn data_folder() -> Option<PathBuf> {
     } else {
         variable("XDG_DATA_HOME").or_else(|| home().map(|home| home.join(".local/share")))
     }
+}
+
+/// Where turns wait that the ledger of this address cannot take just now: beside its file, or where a file would be.
+pub(super) fn spool(address: &str) -> anyhow::Result<PathBuf> {
+    let default = self::address(None);
+    let path = match file(address) {
+        Some(path) => path.to_owned(),
+        None => default?.trim_start_matches("sqlite:").into(),
+    };
+    Ok(path.with_extension("spool"))
 }
 
 /// The address as it may be shown: without a password.
@@ -99,11 +110,14 @@ pub(super) fn prepare(address: &str) -> anyhow::Result<()> {
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map(drop).map_err(|error| cannot("file", path, &error))
+    options.open(path).map_err(|error| cannot("file", path, &error))?;
+    // A name that was mistyped shows at once.
+    say(paint(FAINT, format_args!("a new ledger is begun at {}", path.display())));
+    Ok(())
 }
 
 /// What the ledger refused, with a hint what to do.
-pub(super) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
+pub(crate) fn refused(error: &LedgerError, name: &str) -> anyhow::Error {
     let hint = match error {
         LedgerError::BadAddress(_) => "a database is sqlite:PATH or postgres://USER@HOST/DATABASE",
         LedgerError::NewerSchema { .. } => "use the version of epitome that wrote it, or a later one",

@@ -7,6 +7,7 @@ use epitome_ledger::model::{Session, SessionFilter};
 use serde_json::{Value, json};
 
 use super::more::say_more;
+use super::show::is_undo;
 use super::{Shelf, pick, purge};
 use crate::args::{Paged, Sessions};
 use crate::print::{Align, Table, grouped, moment, say};
@@ -22,7 +23,8 @@ pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
         platform: arguments.platform.clone(),
         ..SessionFilter::default()
     };
-    let page = shelf.wait(shelf.ledger.sessions(shelf.tenant, filter, paging(&arguments.paged)))?;
+    let mut page = shelf.wait(shelf.ledger.sessions(shelf.tenant, filter, paging(&arguments.paged)))?;
+    page.items = page.items.into_iter().map(|session| counted(shelf, session)).collect::<Result<_, _>>()?;
     let mut out = anstream::stdout().lock();
     if arguments.json {
         for session in &page.items {
@@ -41,6 +43,24 @@ pub(super) fn run(arguments: &Sessions, shelf: &Shelf) -> anyhow::Result<()> {
         say_more(next);
     }
     Ok(())
+}
+
+/// The session with its compactions alone counted as such. The ledger also counts undos, which are turns of the same kind.
+pub(super) fn counted(shelf: &Shelf, mut session: Session) -> anyhow::Result<Session> {
+    let (mut at, mut undos) = (session.head.filter(|_| session.compactions > 0), 0);
+    // From each compaction to the one before it; there are few of them.
+    while let Some(head) = at.take() {
+        let Some((turn, record)) = shelf.wait(shelf.ledger.latest_compaction(shelf.tenant, head))? else {
+            break;
+        };
+        undos += u64::from(is_undo(&record));
+        if let Some(number) = turn.number.checked_sub(1) {
+            let before = shelf.wait(shelf.ledger.turns(shelf.tenant, turn.id, number..turn.number))?;
+            at = before.first().map(|turn| turn.id);
+        }
+    }
+    session.compactions = session.compactions.saturating_sub(undos);
+    Ok(session)
 }
 
 /// All sessions of the tenant.

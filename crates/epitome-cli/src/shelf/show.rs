@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Shelf, pick, purge, sessions};
 use crate::args::ShowSession;
 use crate::print::{FAINT, HEADING, WARN, count, grouped, moment, paint, plural, width};
-use crate::writers::Account;
+use crate::writers::{Account, unused};
 
 /// Columns in front of what is drawn.
 const GUTTER: &str = "  ";
@@ -24,6 +24,8 @@ struct Drawn {
     turns: Vec<Turn>,
     /// Its compactions, by number of their turn.
     compactions: Vec<(u64, CompactionRecord)>,
+    /// What its summaries are to mind.
+    instructions: Option<String>,
     /// What was forked from it, by number of the last turn that both have.
     forks: Vec<(u64, Session)>,
 }
@@ -52,14 +54,16 @@ impl Drawn {
             turns.iter().find(|turn| turn.id == at).map(|turn| turn.number)
         };
         let forks = shelf.wait(shelf.ledger.forks(shelf.tenant, session.id))?;
-        let mut forks: Vec<(u64, Session)> =
-            forks.into_iter().map(|fork| (number(&fork).unwrap_or(0), fork)).collect();
+        let mut forks: Vec<(u64, Session)> = forks
+            .into_iter()
+            .map(|fork| Ok((number(&fork).unwrap_or(0), sessions::counted(shelf, fork)?)))
+            .collect::<anyhow::Result<_>>()?;
         forks.sort_by_key(|(number, _)| *number);
         let (mut ancestors, mut gone): (Vec<Session>, _) = (Vec::new(), None);
         while let Some(origin) = ancestors.last().unwrap_or(&session).origin {
             // A purged ancestor is kept for its forks, but has nothing more to say.
             match shelf.wait(shelf.ledger.session(shelf.tenant, origin.session)) {
-                Ok(parent) => ancestors.push(parent),
+                Ok(parent) => ancestors.push(sessions::counted(shelf, parent)?),
                 Err(_) => {
                     let told = purge::epitaph(shelf, origin.session)?;
                     gone = Some(format!("{} {told}", pick::short(origin.session)));
@@ -68,7 +72,9 @@ impl Drawn {
             }
         }
         ancestors.reverse();
-        Ok(Self { session, ancestors, gone, turns, compactions, forks })
+        let instructions = shelf.live(epitome::instructions(&shelf.ledger, shelf.tenant, session.id))?;
+        let session = sessions::counted(shelf, session)?;
+        Ok(Self { session, ancestors, gone, turns, compactions, instructions, forks })
     }
 
     fn draw(&self, out: &mut impl Write) -> anyhow::Result<()> {
@@ -85,6 +91,9 @@ impl Drawn {
             grouped(session.tokens_used.0),
             session.token_limit.map(|limit| format!(" of {limit:#}")).unwrap_or_default(),
         )?;
+        if let Some(text) = &self.instructions {
+            writeln!(out, "{GUTTER}to be minded by its summaries: {}", first_line(text))?;
+        }
         writeln!(out)?;
         let ancestors: Vec<String> =
             self.gone.iter().cloned().chain(self.ancestors.iter().map(named)).collect();
@@ -153,19 +162,19 @@ impl Drawn {
             paint(FAINT, moment(turn.time)),
         )?;
         if let Some(summary) = record.compaction.summary() {
-            let most = width().saturating_sub(8).max(20);
-            let line = summary.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-            let shown: String = line.chars().take(most).collect();
-            writeln!(out, "{GUTTER}│   {}", paint(FAINT, shown))?;
+            writeln!(out, "{GUTTER}│   {}", paint(FAINT, first_line(&summary)))?;
         }
         let summaries = Account::read(&account(record)["summaries"]);
-        summaries.lines().iter().try_for_each(|line| writeln!(out, "{GUTTER}│ {line}"))?;
+        let unused = unused(&account(record)["unused"]);
+        let lines = summaries.lines().into_iter().chain(unused);
+        lines.into_iter().try_for_each(|line| writeln!(out, "{GUTTER}│ {line}"))?;
         Ok(())
     }
 
     fn as_json(&self) -> serde_json::Value {
         let mut told = sessions::as_json(&self.session);
         told["ancestors"] = self.ancestors.iter().map(sessions::as_json).collect();
+        told["instructions"] = json!(self.instructions);
         told["purged_ancestor"] = json!(self.gone);
         let fork =
             |(number, fork): &(u64, Session)| json!({"turn": number, "session": sessions::as_json(fork)});
@@ -177,7 +186,7 @@ impl Drawn {
                 "summary": record.compaction.summary(), "segments": record.compaction.segments,
             });
             let recorded = account(record);
-            for what in ["summaries", "saves"] {
+            for what in ["instructions", "summaries", "learnt", "unused", "saves"] {
                 if let Some(known) = recorded.get(what) {
                     told[what] = known.clone();
                 }
@@ -187,6 +196,13 @@ impl Drawn {
         told["compactions_on_path"] = self.compactions.iter().map(compaction).collect();
         told
     }
+}
+
+// As much of the first line of a text as fits beside what stands before it.
+fn first_line(text: &str) -> String {
+    let most = width().saturating_sub(8).max(20);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(most).collect()
 }
 
 /// Whether this was recorded to show again what another one hid.

@@ -3,8 +3,8 @@
 use epitome::Compact as Ask;
 use epitome_ledger::Access;
 
-use super::live::{Live, check_budget, in_our_tokens, print_outcome};
-use super::{Shelf, pick, writing};
+use super::live::{Live, Summaries, check_budget, in_our_tokens, print_outcome};
+use super::{Shelf, changing, pick};
 use crate::args::{Compact, Database, Strategy, Which};
 use crate::compact::write_report;
 use crate::fail::misuse;
@@ -64,11 +64,11 @@ pub(crate) fn run(session: &str, arguments: &Compact, settings: &Settings) -> an
         model: arguments.model.clone(),
         json: arguments.json,
     };
-    writing(&arguments.database, |shelf| compact(&which, arguments, shelf, settings))
+    changing(&arguments.database, |shelf| compact(&which, arguments, shelf, settings))
 }
 
 fn compact(which: &Which, arguments: &Compact, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(which, shelf, settings)?;
+    let live = Live::open(which, shelf, settings, Summaries::AsSet)?;
     let mut ask = Ask::now();
     let budget = arguments.budget.map(|budget| in_our_tokens(budget, arguments.model.as_deref(), settings));
     if let Some(budget) = budget {
@@ -77,16 +77,21 @@ fn compact(which: &Which, arguments: &Compact, shelf: &Shelf, settings: &Setting
     if let Some(strategy) = arguments.strategy.map(Strategy::name) {
         ask = ask.by(strategy);
     }
+    if let Some(instructions) = &arguments.instructions {
+        ask = ask.minding(instructions);
+    }
     let progress = Progress::new(0);
     let summarizer = &settings.values.summary.summarizer;
     if !summarizer.is_offline() && !arguments.dry_run {
         progress.line().say(format!("waiting for {}", summarizer.0.join(", ")));
     }
     let outcome = shelf.live(async {
-        match arguments.dry_run {
-            true => live.session.compact_dry_run(ask).await,
-            false => live.session.compact(ask).await,
+        if arguments.dry_run {
+            return live.session.compact_dry_run(ask).await;
         }
+        let outcome = live.session.compact(ask).await;
+        live.engine.settled().await;
+        outcome
     });
     progress.finish();
     let outcome = outcome?;

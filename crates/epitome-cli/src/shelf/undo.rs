@@ -3,14 +3,14 @@
 use epitome::{Run, Undo};
 
 use super::Shelf;
-use super::live::{Live, print_outcome};
+use super::live::{Live, Summaries, print_outcome};
 use crate::args::{Messages, UndoCompaction};
 use crate::fail::failure;
 use crate::settings::Settings;
 
 /// Runs the command.
 pub(super) fn run(arguments: &UndoCompaction, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    let live = Live::open(&arguments.which, shelf, settings, Summaries::Offline)?;
     let what = match &arguments.messages {
         Some(Messages(range)) => Undo::Messages(*range.start() as u64..*range.end() as u64 + 1),
         None if arguments.all => Undo::All,

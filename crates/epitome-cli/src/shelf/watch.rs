@@ -8,7 +8,7 @@ use epitome_ledger::model::{Turn, TurnKind};
 use serde_json::json;
 
 use super::Shelf;
-use super::live::Live;
+use super::live::{Live, Summaries};
 use super::show::is_undo;
 use crate::args::WatchSession;
 use crate::print::{FAINT, GOOD, WARN, count, grouped, moment, paint};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Runs the command.
 pub(super) fn run(arguments: &WatchSession, shelf: &Shelf, settings: &Settings) -> anyhow::Result<()> {
-    let live = Live::open(&arguments.which, shelf, settings)?;
+    let live = Live::open(&arguments.which, shelf, settings, Summaries::Offline)?;
     let asked = arguments.which.model.as_deref().map(|model| settings.models.get(model).model.window);
     let mut next = live.recorded.turns.saturating_sub(arguments.last);
     let mut left = arguments.turns.unwrap_or(u64::MAX);

@@ -46,6 +46,7 @@ struct Spent {
     cache_read: u64,
     cache_write: u64,
     output: u64,
+    estimated: u64,
     micro_dollars: Option<f64>,
 }
 
@@ -60,9 +61,15 @@ impl Account {
         Self::deserialize(recorded).unwrap_or_default()
     }
 
+    /// The same with what was spent on it in all, where that is known.
+    pub(crate) fn costing(mut self, spent: &Value) -> Self {
+        self.spent = Spent::deserialize(spent).unwrap_or(self.spent);
+        self
+    }
+
     /// Whether nobody was asked.
     pub(crate) fn is_empty(&self) -> bool {
-        self.written.is_empty()
+        self.written.is_empty() && self.spent.calls == 0
     }
 
     /// Adds what became of others.
@@ -74,6 +81,7 @@ impl Account {
         spent.cache_read += more.cache_read;
         spent.cache_write += more.cache_write;
         spent.output += more.output;
+        spent.estimated += more.estimated;
         if let Some(paid) = more.micro_dollars {
             *spent.micro_dollars.get_or_insert(0.0) += paid;
         }
@@ -159,13 +167,23 @@ impl Spent {
             cached => format!(" ({} of them cached)", grouped(cached)),
         };
         let paid = self.micro_dollars.map(|paid| format!(", {}", Money::micros(paid.round() as i64)));
+        let estimated = match self.estimated {
+            0 => String::new(),
+            estimated => format!(", {} of them by our own count", grouped(estimated)),
+        };
         format!(
-            "asked {times}{unanswered}: {} tokens in{cached}, {} out{}",
+            "asked {times}{unanswered}: {} tokens in{cached}, {} out{estimated}{}",
             grouped(sent),
             grouped(self.output),
             paid.unwrap_or_default()
         )
     }
+}
+
+/// What models were asked before a compaction and came to nothing, as it was recorded; nothing where nothing was.
+pub(crate) fn unused(recorded: &Value) -> Option<String> {
+    let spent = Spent::deserialize(recorded).ok().filter(|spent| spent.calls > 0)?;
+    Some(format!("  before, for nothing: {}", spent.told()))
 }
 
 fn shortened(trouble: &str) -> String {

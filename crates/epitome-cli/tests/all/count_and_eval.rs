@@ -24,9 +24,9 @@ fn plain_text_is_counted_exactly() {
         epitome_with("hello world".as_bytes(), &["count", "--text", "--json", "--model", "gpt-4o", "-"])
             .json();
     assert_eq!(counted["model_tokens"], 2);
-    let refused = epitome_with(b"\xff\xfe", &["count", "--text", "-"]);
-    assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("UTF-8"), "{}", refused.stderr);
+    let damaged = epitome_with(b"hello world\xff", &["count", "--text", "--json", "-"]);
+    assert!(damaged.json()["tokens"].as_u64() > Some(2), "{}", damaged.text());
+    assert!(damaged.stderr.contains("UTF-8"), "{}", damaged.stderr);
 }
 
 #[test]

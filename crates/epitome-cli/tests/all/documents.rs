@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
+use epitome::SERVING;
 use epitome_core::settings::SETTINGS;
 
 use crate::run::{command, repository};
@@ -45,6 +46,30 @@ pinned stretch. Where a budget is missed all the same, the result is written and
 
 ";
 
+const PROXY: &str = "
+## The proxy
+
+What `epitome serve` is told. Its flags `--listen`, `--anthropic-upstream`, `--openai-upstream`, `--mode` and `--tenants` say the same. Models whose names
+fit a pattern may have upstreams of their own; the first that fits is taken.
+
+```toml
+# epitome.toml
+openai_upstream = \"https://openrouter.ai/api\"
+
+[[upstream]]
+model = \"qwen*\"              # * stands for any characters, ? for one
+url = \"http://127.0.0.1:11434\"
+dialect = \"chat\"             # anthropic, chat or responses; without it, all of them
+
+[[route]]
+path = \"/v1/responses\"        # calls whose path begins like this; key = \"…\" for those whose key ends like that
+mode = \"observe\"
+```
+
+| name | default | what it does |
+|---|---|---|
+";
+
 // Run with EPITOME_WRITE=1 to write it anew.
 #[test]
 fn the_settings_page_is_true() {
@@ -56,6 +81,10 @@ fn the_settings_page_is_true() {
         let aliases: Vec<String> = setting.aliases.iter().map(|alias| format!("`{alias}`")).collect();
         writeln!(page, "| `{}` | {default} | {} | {} |", setting.name, setting.doc, aliases.join(", "))
             .unwrap();
+    }
+    page.push_str(PROXY);
+    for setting in SERVING {
+        writeln!(page, "| `{}` | `{}` | {} |", setting.name, setting.default, setting.doc).unwrap();
     }
     let path = repository().join("docs/settings.md");
     if std::env::var_os("EPITOME_WRITE").is_some() {

@@ -1,8 +1,11 @@
 //! `epitome eval cost`.
 
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
 use serde_json::{Value, json};
 
-use crate::run::{epitome_with, example};
+use crate::run::{epitome, epitome_with, example};
 
 // An agent that works through files: each turn reads one of so many lines and says a word about it.
 fn session(turns: usize, lines: usize) -> String {
@@ -57,6 +60,80 @@ fn a_long_session_costs_half_with_auto() {
     assert!(cells[0]["largest"].as_u64().unwrap() > 50_000, "{}", cells[0]);
     for words in ["exceeds the window", "at most half", "in no session"] {
         assert_eq!(goal(&report, words)["met"], true, "{}", goal(&report, words));
+    }
+}
+
+// A conversation without tools: long questions, longer answers.
+fn talk(turns: usize) -> String {
+    let said = |turn: usize, times: usize| {
+        let word =
+            |at: usize| format!("thought {} of {turn} leads to {}", at * 7 + turn, (turn * 31 + at) % 97);
+        (0..times).map(word).collect::<Vec<_>>().join(", ")
+    };
+    let turns = (0..turns).flat_map(|turn| {
+        let user = json!({"role": "user", "content": format!("Question {turn}: {}?", said(turn, 12))});
+        [user, json!({"role": "assistant", "content": format!("{}.", said(turn, 45))})]
+    });
+    json!({"messages": turns.collect::<Vec<_>>()}).to_string()
+}
+
+// What holds for every session of a folder, with the usual threshold of 32,000 tokens.
+fn assert_goals(folder: &Path, more: &[&str]) -> Value {
+    let report = epitome(&[&["eval", "cost", "--json", folder.to_str().unwrap()], more].concat()).json();
+    assert_eq!((&report["threshold"], &report["overflows"]), (&32_000.into(), &0.into()));
+    for words in ["exceeds the window", "in no session"] {
+        assert_eq!(goal(&report, words)["met"], true, "{}", goal(&report, words));
+    }
+    for row in report["sessions"].as_array().unwrap() {
+        assert!(row["contenders"][4]["of_full"].as_f64().unwrap() <= 1.0, "{row}");
+    }
+    report
+}
+
+#[test]
+fn sessions_of_every_shape_cost_no_more_with_auto_and_long_ones_half() {
+    let folder = tempfile::tempdir().unwrap();
+    let shapes = [
+        ("beyond the threshold.json", session(80, 40)),
+        ("large results.json", session(60, 160)),
+        ("talk.json", talk(180)),
+        ("short talk.json", talk(10)),
+    ];
+    for (name, text) in shapes {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    for gap in ["10", "400"] {
+        let report = assert_goals(folder.path(), &["--gap", gap]);
+        assert_eq!(report["sessions"].as_array().unwrap().len(), 4);
+        assert_eq!(goal(&report, "at most half")["met"], true, "{gap} {}", goal(&report, "at most half"));
+    }
+}
+
+// A few of each file, not the longest ones. That long sessions cost half is a matter of all of them together, and measured by
+// `scripts/bench cost`.
+#[test]
+fn a_sample_of_recorded_sessions_costs_no_more_with_auto() {
+    const OF_EACH: usize = 2;
+    const LONGEST: usize = 400_000;
+    let (folder, mut used) = (tempfile::tempdir().unwrap(), 0);
+    let recorded = std::env::var_os("EPITOME_TRANSCRIPTS").map(std::fs::read_dir);
+    for path in recorded.into_iter().flat_map(Result::unwrap).map(|entry| entry.unwrap().path()) {
+        if !path.to_string_lossy().ends_with(".jsonl.gz") {
+            continue;
+        }
+        let reader = BufReader::new(flate2::read::GzDecoder::new(std::fs::File::open(&path).unwrap()));
+        let lines = reader.lines().map(Result::unwrap).filter(|line| line.len() < LONGEST);
+        for line in lines.take(OF_EACH) {
+            std::fs::write(folder.path().join(format!("{used}.jsonl")), line).unwrap();
+            used += 1;
+        }
+    }
+    // Past the harness, which swallows what is printed.
+    let line = format!("eval_cost: {used} recorded conversations used\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+    if used > 0 {
+        let report = assert_goals(folder.path(), &[]);
+        assert_eq!(report["sessions"].as_array().unwrap().len(), used);
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod bodies;
+mod checkup;
 mod choices;
 mod compact;
 mod count_and_eval;
@@ -16,6 +17,7 @@ mod inspect;
 mod output;
 mod piped;
 mod run;
+mod serve;
 mod settings;
 mod shelf;
 mod shown;

@@ -14,7 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("epitome-ledger", &["epitome-core"]),
     ("epitome-llm", &["epitome-core", "epitome-wire"]),
     ("epitome", &["epitome-core", "epitome-ledger", "epitome-llm", "epitome-wire"]),
-    ("epitome-cli", &["epitome", "epitome-core", "epitome-ledger", "epitome-wire"]),
+    ("epitome-server", &["epitome", "epitome-core", "epitome-wire"]),
+    ("epitome-cli", &["epitome", "epitome-core", "epitome-ledger", "epitome-server", "epitome-wire"]),
 ];
 
 /// Crates that would bring async, I/O, a clock or randomness into the core.

@@ -61,6 +61,15 @@ fn a_good_summary_is_used_and_told_with_what_it_cost() {
 }
 
 #[test]
+fn a_cap_on_money_without_a_price_is_told() {
+    let upstream = good();
+    let capped = compacted(&model(&upstream), &["--set", "summary_max_cost=0.05"]);
+    let told = "warning: summary_max_cost does not hold for openai:some-model@";
+    assert!(capped.text().len() > 100 && capped.stderr.contains(told), "{}", capped.stderr);
+    assert!(!compacted(&model(&upstream), &[]).stderr.contains(told));
+}
+
+#[test]
 fn whatever_a_model_says_the_session_is_compacted_and_the_trouble_is_told() {
     let without = offline(&[]);
     let bad = [

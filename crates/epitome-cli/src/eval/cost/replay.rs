@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use epitome::ledger::Clock;
+use epitome::ledger::model::TurnKind;
 use epitome::{Context, Engine, Input, Reply, Session};
 use epitome_core::cost::{Bill, Money, Part, Till};
 use epitome_core::{Time, Tokens, Usage};
@@ -56,14 +57,18 @@ pub(super) fn replay(
                 .models(settings.models.clone())
                 .model(script.model.as_str())
                 .window(contender.window(script.window))
+                .keys(settings.keys.clone())
                 .settings(contender.settings(&settings.values, arguments.threshold))
                 .build()
                 .await?;
             let session = engine.session(script.name.as_str()).await?;
             session.beside(&script.system.text, &script.tools.text);
             for call in &script.calls {
-                stage.act(&session, call, &mut waits, &mut background).await?;
+                stage.act((&engine, &session), call, &mut waits, &mut background).await?;
             }
+            // What was asked for and never used is paid for as well.
+            let in_vain = session.spent_in_vain().await.and_then(|spent| spent.money);
+            stage.till.summarised(in_vain.unwrap_or(Money::ZERO));
             engine.close().await;
             anyhow::Ok(())
         })?;
@@ -74,7 +79,7 @@ pub(super) fn replay(
 impl Stage<'_> {
     async fn act(
         &mut self,
-        session: &Session,
+        (engine, session): (&Engine, &Session),
         call: &Call,
         waits: &mut Vec<Duration>,
         background: &mut Vec<Duration>,
@@ -85,19 +90,18 @@ impl Stage<'_> {
             Err(epitome::Error::Empty) => None,
             appended => appended?.head,
         };
-        let started = Instant::now();
+        let turns = session.info().await?.turns;
+        let timed = Timed::begin(engine);
         let context = session.context().await?;
-        let waited = started.elapsed();
+        let waited = timed.without_models(engine);
         if appended.is_some() && appended != context.turn {
             waits.push(waited);
-            let recorded = session.compaction().await?;
-            let account = recorded.and_then(|(_, compaction)| compaction.report);
-            self.till.summarised(account.map_or(Money::ZERO, |account| spent(&account)));
+            self.till.summarised(spent_since(engine, session, turns).await?);
         }
-        let started = Instant::now();
+        let timed = Timed::begin(engine);
         // A model answers more slowly than a summary is prepared without one.
         if session.prepared().await {
-            background.push(started.elapsed());
+            background.push(timed.without_models(engine));
         }
         let usage = self.send(&context, call);
         self.now.store(call.answered.0, Ordering::Relaxed);
@@ -141,11 +145,46 @@ impl Stage<'_> {
     }
 }
 
-// What the summaries of a compaction cost, as recorded with it.
+/// How long something takes by itself.
+struct Timed {
+    started: Instant,
+    /// How long models had been waited for by then.
+    models: Duration,
+}
+
+impl Timed {
+    fn begin(engine: &Engine) -> Self {
+        Self { models: engine.time_of_models(), started: Instant::now() }
+    }
+
+    // The time since then, without that of models.
+    fn without_models(&self, engine: &Engine) -> Duration {
+        let elapsed = self.started.elapsed();
+        elapsed.saturating_sub(engine.time_of_models().saturating_sub(self.models))
+    }
+}
+
+// What all compactions cost that a session has beyond so many turns.
+async fn spent_since(engine: &Engine, session: &Session, turns: u64) -> anyhow::Result<Money> {
+    let mut sum = Money::ZERO;
+    for number in turns..session.info().await?.turns {
+        let turn = session.turn(number).await?;
+        if turn.kind == TurnKind::Compaction {
+            let (_, record) = engine.ledger().compaction(engine.tenant(), turn.id).await?;
+            sum += record.report.map_or(Money::ZERO, |account| spent(&account));
+        }
+    }
+    Ok(sum)
+}
+
+// What models cost for a compaction, as recorded with it: its summaries, what was learnt, and what came to nothing before.
 fn spent(account: &str) -> Money {
     let account: Value = serde_json::from_str(account).unwrap_or_default();
-    let micros = account.pointer("/summaries/spent/micro_dollars").and_then(Value::as_f64);
-    micros.map_or(Money::ZERO, |micros| Money::micros(micros.round() as i64))
+    let paid = ["/summaries/spent", "/learnt/spent", "/unused"].into_iter().filter_map(|what| {
+        let micros = account.pointer(what)?.get("micro_dollars")?.as_f64()?;
+        Some(Money::micros(micros.round() as i64))
+    });
+    paid.fold(Money::ZERO, |sum, paid| sum + paid)
 }
 
 fn spoken(said: &[Said]) -> Input {
@@ -161,6 +200,9 @@ mod tests {
         let account =
             r#"{"report":{},"summaries":{"written":[],"spent":{"calls":2,"micro_dollars":1234.4}}}"#;
         assert_eq!(spent(account), Money::micros(1_234));
+        let account = r#"{"summaries":{"spent":{"micro_dollars":1000}},"learnt":{"spent":{"micro_dollars":200}},
+            "unused":{"calls":1,"micro_dollars":30}}"#;
+        assert_eq!(spent(account), Money::micros(1_230));
         for free in ["{}", "", r#"{"summaries":{"spent":{"micro_dollars":null}}}"#] {
             assert_eq!(spent(free), Money::ZERO, "{free}");
         }

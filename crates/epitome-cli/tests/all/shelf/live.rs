@@ -94,6 +94,11 @@ fn a_session_is_compacted_and_undone(desk: &Desk) {
         undone.stderr
     );
     assert_eq!(desk.run(&["context", "--json", &id]).json(), whole, "everything is shown again");
+    // What shows something again compacts nothing.
+    assert_eq!(session(desk, &id)["compactions"], 1);
+    assert_eq!(desk.run(&["show", &id, "--json"]).json()["compactions"], 1);
+    let table = desk.run(&["sessions"]);
+    assert!(table.text().contains("  1×  ") && !table.text().contains("3×"), "{}", table.text());
     let drawn = desk.run(&["show", &id]);
     assert!(drawn.text().contains(" undo, ") && !drawn.text().contains("(undo)"), "{}", drawn.text());
     let watched = desk.run(&["watch", &id, "--last", "1", "--turns", "1"]);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::Desk;
-use crate::run::{command, epitome, fixtures};
+use crate::run::{command, epitome, example, fixtures};
 
 fn refused(desk: &Desk, arguments: &[&str], code: i32, expected: &str) {
     let ran = desk.run(arguments);
@@ -13,14 +13,31 @@ fn refused(desk: &Desk, arguments: &[&str], code: i32, expected: &str) {
 }
 
 #[test]
-fn a_missing_ledger_is_not_made_by_reading() {
+fn a_missing_ledger_is_made_only_to_begin_one() {
     let desk = Desk::new();
-    for command in
-        [&["sessions"][..], &["search", "x"], &["doctor"], &["recall", "0123456789ab"], &["show", "a"]]
-    {
+    let commands: [&[&str]; 13] = [
+        &["sessions"],
+        &["search", "x"],
+        &["doctor"],
+        &["recall", "0123456789ab"],
+        &["show", "a"],
+        &["compact", "0198c2f1"],
+        &["context", "0198c2f1"],
+        &["pin", "0198c2f1", "0"],
+        &["instruct", "0198c2f1", "Mind this."],
+        &["seal", "0198c2f1"],
+        &["undo", "0198c2f1"],
+        &["fork", "0198c2f1"],
+        &["purge", "0198c2f1"],
+    ];
+    for command in commands {
         refused(&desk, command, 1, "there is no ledger at");
     }
     assert_eq!(fs::read_dir(desk.folder.path()).unwrap().count(), 0);
+    let begun = desk.run(&["import", &example()]);
+    assert!(begun.stderr.contains("a new ledger is begun at"), "{}", begun.stderr);
+    let again = desk.run(&["import", &example()]);
+    assert!(again.code == 0 && !again.stderr.contains("is begun"), "{}", again.stderr);
 }
 
 #[test]

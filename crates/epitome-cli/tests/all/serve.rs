@@ -1,0 +1,166 @@
+//! `epitome serve`: it listens, says where, passes requests on, and ends when it is told to.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+
+use crate::run::{command, epitome, ran};
+
+/// A proxy that ends with the test.
+struct Proxy {
+    child: Child,
+    address: String,
+    folder: tempfile::TempDir,
+}
+
+impl Proxy {
+    fn start(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let db = format!("sqlite:{}", folder.path().join("ledger.db").display());
+        let arguments = [&["serve", "--listen", "127.0.0.1:0", "--db", &db], arguments].concat();
+        let mut child = command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        // A new ledger is told first.
+        let listening = |line: String| Some(line.strip_prefix("listening on http://")?.to_owned());
+        let address = lines.by_ref().map_while(Result::ok).find_map(listening).expect("it listens");
+        // Whoever writes to a pipe that nobody reads would be held up.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, address, folder }
+    }
+
+    fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn it_serves_until_it_is_told_to_end() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", upstream.local_addr().unwrap());
+    let mut proxy = Proxy::start(&["--openai-upstream", &url]);
+    let health = proxy.ask("GET /healthz HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n");
+    assert!(health.ends_with(r#"{"status":"ok"}"#), "{health}");
+
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = upstream.accept().unwrap();
+        let mut head = BufReader::new(stream.try_clone().unwrap()).lines();
+        let first = head.next().unwrap().unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        first
+    });
+    let models = proxy.ask("GET /v1/models HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n");
+    assert!(models.ends_with("{}"), "{models}");
+    assert_eq!(answering.join().unwrap(), "GET /v1/models HTTP/1.1");
+
+    let told = Command::new("kill").args(["-INT", &proxy.child.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert_eq!(proxy.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn every_client_that_is_known_is_told_where_the_proxy_is() {
+    let help = epitome(&["serve", "--help"]);
+    let values = help.text().split("[possible values: ").nth(1).unwrap();
+    let names: Vec<&str> = values.split(']').next().unwrap().split(',').map(str::trim).collect();
+    for wanted in ["claude-code", "codex", "openai", "anthropic", "opencode", "pi", "aider", "langchain"] {
+        assert!(names.contains(&wanted), "{wanted} is not among {names:?}");
+    }
+    for name in names {
+        let ran = epitome(&["serve", "--listen", "0.0.0.0:9000", "--print-env", name]);
+        assert!(ran.text().contains("http://127.0.0.1:9000"), "{name}: {}", ran.text());
+        assert!(!ran.text().contains("/v1/v1") && !ran.text().contains("{v1}"), "{name}: {}", ran.text());
+        let json = ran.text().lines().filter(|line| !line.starts_with("//")).collect::<String>();
+        if json.starts_with('{') {
+            serde_json::from_str::<serde_json::Value>(&json).unwrap();
+        }
+    }
+    let ran = epitome(&["serve", "--print-env", "emacs"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("claude-code") && ran.stderr.contains("emacs"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_it_is_told_comes_in_layers_and_mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("epitome.toml");
+    fs::write(&file, "listen = \"127.0.0.1:1111\"\nopenai_upstream = \"http://localhost:11434\"\n").unwrap();
+    let file = file.to_str().unwrap();
+    let run = |arguments: &[&str]| {
+        let arguments = [&["--config", file], arguments].concat();
+        ran(command(&arguments).env("EPITOME_LISTEN", "127.0.0.1:2222"))
+    };
+    assert!(run(&["serve", "--print-env", "openai"]).text().contains("127.0.0.1:2222"));
+    assert!(run(&["serve", "--print-env", "openai", "--listen", "[::1]:3333"]).text().contains("[::1]:3333"));
+    let shown = run(&["config", "listen", "EPITOME_OPENAI_UPSTREAM", "--json"]).json_lines();
+    assert_eq!(
+        (&shown[0]["value"], &shown[0]["origin"]),
+        (&"127.0.0.1:2222".into(), &"EPITOME_LISTEN".into())
+    );
+    assert_eq!(shown[1]["value"], "http://localhost:11434");
+
+    for (arguments, said) in [
+        (["--listen", "here"], "is no address"),
+        (["--anthropic-upstream", "api.anthropic.com"], "http:// or https://"),
+        (["--openai-upstream", "https://me:hush@host"], "credentials"),
+    ] {
+        let ran = run(&[&["serve"], arguments.as_slice()].concat());
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(said) && !ran.stderr.contains("hush"), "{}", ran.stderr);
+    }
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ran = run(&["serve", "--listen", &taken.local_addr().unwrap().to_string()]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("cannot listen on") && ran.stderr.contains("--listen"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_passes_is_recorded_and_can_be_shown() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let mut proxy = Proxy::start(&["--anthropic-upstream", &url]);
+    let answer = r#"{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Forty-two."}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":3}}"#;
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = upstream.accept().unwrap();
+        let mut bytes = [0; 4096];
+        while !String::from_utf8_lossy(&bytes).contains("What is the answer?") {
+            assert!(stream.read(&mut bytes).unwrap() > 0);
+        }
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{answer}",
+            answer.len()
+        )
+        .unwrap();
+    });
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"What is the answer?"}]}"#;
+    let told = proxy.ask(&format!(
+        "POST /v1/messages HTTP/1.1\r\nHost: p\r\nUser-Agent: tester/1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    answering.join().unwrap();
+    assert!(told.ends_with(answer), "{told}");
+    let session = told.lines().find_map(|line| line.strip_prefix("x-epitome-session: ")).unwrap().to_owned();
+    assert!(Command::new("kill").args(["-INT", &proxy.child.id().to_string()]).status().unwrap().success());
+    assert_eq!(proxy.child.wait().unwrap().code(), Some(0));
+    let db = format!("sqlite:{}", proxy.folder.path().join("ledger.db").display());
+    let shown = epitome(&["export", &session, "--db", &db]);
+    assert!(
+        shown.text().contains("What is the answer?") && shown.text().contains("Forty-two."),
+        "{}",
+        shown.text()
+    );
+    let sessions = epitome(&["sessions", "--db", &db]);
+    assert!(sessions.text().contains("tester"), "{}", sessions.text());
+}
