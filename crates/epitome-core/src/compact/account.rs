@@ -41,7 +41,7 @@ impl Case<'_> {
 
     /// What a plan would come to.
     pub(super) fn preview(&self, decided: &Decided) -> Report {
-        let Decided { plan, notes, verdict } = decided;
+        let Decided { plan, notes, verdict, .. } = decided;
         let (outline, caps) = self.outline(plan);
         let shown = self.counted(&outline);
         let mut most = Measured::of(&shown, self.path);
@@ -67,14 +67,14 @@ impl Case<'_> {
     // The budget as somebody wants it; what is aimed at is never less than what must stay.
     fn asked(&self) -> Tokens {
         match (self.request.occasion, self.request.budget) {
-            (Occasion::Refused(_), _) | (_, None) => self.budget,
+            (Occasion::Refused(_), _) | (_, None) => self.room.budget,
             (_, Some(asked)) => asked,
         }
     }
 
     fn report(&self, after: Measured, mut notes: Vec<String>) -> Report {
         let wanted = self.request.budget.is_some() || self.trigger().is_some();
-        let (asked, least) = (self.asked(), self.budget);
+        let (asked, least) = (self.asked(), self.room.budget);
         let shortfall = if wanted { after.total() - asked } else { Tokens::ZERO };
         if asked < least {
             notes.push(format!("budget {asked:#} is below the minimum of {least:#} tokens"));

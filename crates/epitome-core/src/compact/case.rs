@@ -7,7 +7,7 @@ use super::cuts::leading;
 use super::escalation::as_the_seed;
 use super::fit::{Ground, fit_on};
 use super::plan::{Favours, Limits, Outcome, Plan, Planned, Strategy};
-use super::request::Request;
+use super::request::{Request, Room};
 use super::segment::{Compaction, Segment};
 use super::settings::{Fallback, StrategyName};
 use super::strategies::layout::{Layout, tokens};
@@ -44,7 +44,7 @@ pub(super) struct Case<'a> {
     pub(super) before: Measured,
     pub(super) fixed: Tokens,
     pub(super) pressure: Pressure,
-    pub(super) budget: Tokens,
+    pub(super) room: Room,
     /// What a plan is made to fit on.
     ground: Ground<'a>,
     /// How many of the last tokens are worth keeping as they are, where a summariser has weighed them.
@@ -56,6 +56,8 @@ pub(super) struct Decided {
     pub(super) plan: Plan,
     pub(super) notes: Vec<String>,
     pub(super) verdict: Option<Verdict>,
+    /// Whether it was brought into the budget by cutting short what the model has not seen yet.
+    cuts_unseen: bool,
 }
 
 fn tokens_of(path: &[Entry], stretches: &[std::ops::Range<usize>]) -> Tokens {
@@ -84,14 +86,9 @@ impl<'a> Case<'a> {
         let limits =
             Limits { budget: Tokens::ZERO, pins: request.pins, previous: request.previous, recent: None };
         let ground = Ground::of(path, messages, &limits, count);
-        let budget = match (request.occasion, request.budget) {
-            (Occasion::Refused(_), _) | (_, None) => {
-                let pinned = tokens_of(path, &ground.pinned);
-                request.budget(&pressure, fixed, path, pinned).max(ground.minimum)
-            }
-            // Less than what must stay cannot be had; whoever asked for it is told by how much it was missed.
-            (_, Some(asked)) => asked.max(ground.minimum),
-        };
+        // Less than what must stay cannot be had; whoever asked for it is told by how much it was missed.
+        let room = request.room(&pressure, fixed, path, tokens_of(path, &ground.pinned));
+        let room = room.at_least(ground.minimum);
         let strategy = match request.strategy {
             Some(own) => own.name(),
             None => chosen(request.settings, &[], count).name(),
@@ -107,10 +104,10 @@ impl<'a> Case<'a> {
             before,
             fixed,
             pressure,
-            budget,
+            room,
             ground: match (request.occasion, request.budget) {
-                (Occasion::Ahead, _) | (_, Some(_)) => ground.within(budget),
-                (_, None) => ground.with_room(budget),
+                (Occasion::Ahead, _) | (_, Some(_)) => ground.within(room.budget),
+                (_, None) => ground.with_room(room.budget),
             },
             recent: None,
         }
@@ -119,11 +116,23 @@ impl<'a> Case<'a> {
     /// What is to be done, or why nothing is. Where the plan leaves the weighing to the summariser, and that can weigh,
     /// recent messages have as much room as they are worth.
     pub(super) fn decide(&mut self, summarizer: &mut dyn Summarizer) -> Result<Decided, String> {
-        let decided = self.decide_alone()?;
+        let decided = self.decide_roomily()?;
         let weighs = |_: &usize| decided.plan.favours == Favours::Summaries;
         let Some(from) = decided.plan.first_summarized().filter(weighs) else { return Ok(decided) };
-        self.recent = summarizer.recent(from, self.budget);
-        if self.recent.is_none() { Ok(decided) } else { self.decide_alone() }
+        self.recent = summarizer.recent(from, self.room.budget);
+        if self.recent.is_none() { Ok(decided) } else { self.decide_roomily() }
+    }
+
+    // More is left than was aimed at before anything is cut short that the model has not seen yet.
+    fn decide_roomily(&mut self) -> Result<Decided, String> {
+        loop {
+            let decided = self.decide_alone()?;
+            match self.room.wider().filter(|_| decided.cuts_unseen) {
+                Some(wider) => self.room = wider,
+                None => return Ok(decided),
+            }
+            self.ground.widen(self.room.budget);
+        }
     }
 
     fn decide_alone(&self) -> Result<Decided, String> {
@@ -179,7 +188,7 @@ impl<'a> Case<'a> {
         let plan = match self.plan(self.limit()) {
             Ok(plan) => plan,
             // Where a strategy finds everything protected, the rest is up to what makes plans fit.
-            Err(_) if reach == Reach::Budget && self.before.total() > self.budget => self.as_it_is(),
+            Err(_) if reach == Reach::Budget && self.before.total() > self.room.budget => self.as_it_is(),
             Err(reason) if self.request.named() == Some(StrategyName::Narrative) => {
                 self.seeds_backstop().ok_or(reason)?
             }
@@ -223,9 +232,9 @@ impl<'a> Case<'a> {
     fn limit(&self) -> Tokens {
         let seed = self.request.settings.compact.fallback == Fallback::Seed;
         match self.request.named() {
-            Some(StrategyName::Tiered) => self.budget,
+            Some(StrategyName::Tiered) => self.room.budget,
             _ if seed => Tokens(u64::MAX),
-            _ => self.budget,
+            _ => self.room.budget,
         }
     }
 
@@ -250,7 +259,7 @@ impl<'a> Case<'a> {
     }
 
     fn as_it_is(&self) -> Plan {
-        let mut layout = Layout::new(self.path, &self.limits(self.budget), &self.ground.cuts);
+        let mut layout = Layout::new(self.path, &self.limits(self.room.budget), &self.ground.cuts);
         layout.as_before();
         layout.finish(&self.request.settings.compact)
     }
@@ -265,9 +274,12 @@ impl<'a> Case<'a> {
         if self.request.thinking == ThinkingRule::Bound {
             bound::strip(&mut plan, self.path);
         }
+        let mut cuts_unseen = false;
         if reach == Reach::Budget {
+            let touched = plan.touches_unseen(self.path);
             let fitted = fit_on(plan, &self.ground);
             (plan, notes) = (fitted.plan, fitted.notes);
+            cuts_unseen = !touched && plan.touches_unseen(self.path);
         }
         informed(&mut plan, self.request.previous, self.count);
         if unchanged(&plan, self.current) {
@@ -275,7 +287,7 @@ impl<'a> Case<'a> {
             return Err(reason.to_owned());
         }
         let verdict = worth::verdict(self, &plan);
-        Ok(Decided { plan, notes, verdict })
+        Ok(Decided { plan, notes, verdict, cuts_unseen })
     }
 
     // With no new message a compacted conversation that fits is left alone: compacting twice is compacting once. A seed
@@ -285,7 +297,7 @@ impl<'a> Case<'a> {
             self.current.segments.iter().any(|segment| !matches!(segment, Segment::Verbatim { .. }));
         let nothing_new = self.request.previous.is_some_and(|previous| previous.covered() >= self.path.len());
         let literal = self.request.settings.compact.fallback == Fallback::Seed;
-        let fits = self.before.total() <= self.budget.max(self.ground.minimum);
+        let fits = self.before.total() <= self.room.most.max(self.ground.minimum);
         nothing_new && compacted && !self.hides_a_pin() && (fits || literal)
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
+use super::cuts::unseen;
 use super::resume;
 use super::segment::{Compaction, Level, Segment};
 use super::summarizer::{Summarizer, SummaryRequest};
@@ -121,6 +122,15 @@ impl Plan {
         self.parts.iter().find_map(|part| match part {
             Planned::Summary(task) => Some(task.range.start),
             Planned::Segment(_) => None,
+        })
+    }
+
+    /// Whether it leaves out or changes anything of what the model has not seen at the end of this path.
+    pub(super) fn touches_unseen(&self, path: &[Entry]) -> bool {
+        let unseen = unseen(path);
+        self.parts.iter().any(|part| match part {
+            Planned::Segment(segment) => segment.touches(unseen),
+            Planned::Summary(task) => task.range.end > unseen,
         })
     }
 

@@ -98,31 +98,28 @@ impl<'a> Request<'a> {
         Pressure::at(sent, self.marks.unwrap_or_else(decided))
     }
 
-    /// The budget of the conversation: what was asked for, or what the thresholds leave beside `fixed`; `pinned` of it is taken.
-    pub(super) fn budget(
-        &self,
-        pressure: &Pressure,
-        fixed: Tokens,
-        path: &[Entry],
-        pinned: Tokens,
-    ) -> Tokens {
+    /// The room of the conversation: what was asked for, or what the thresholds leave beside `fixed`; `pinned` of it is taken.
+    pub(super) fn room(&self, pressure: &Pressure, fixed: Tokens, path: &[Entry], pinned: Tokens) -> Room {
         let marks = &pressure.marks;
         let most = marks.hard - fixed;
         // Where the fixed part alone reaches the low watermark, half of what is left must do.
         let target = self.depth(marks.target(fixed).max(Tokens(most.0 / 2)));
         match (self.occasion, self.budget) {
-            (_, Some(asked)) => asked,
+            (_, Some(asked)) => Room::just(asked),
             (Occasion::Refused(attempt), None) => {
                 let target =
                     marks.target_after_overflow(fixed, attempt).max(Tokens(target.0 >> attempt.min(63)));
                 // What was refused was longer than anybody thought, so the upper marks are no measure.
-                if attempt == 1 { with_unseen(target, path, pinned, marks.target(fixed)) } else { target }
+                match attempt {
+                    1 => Room::with_unseen(target, path, pinned, marks.target(fixed)),
+                    _ => Room::just(target),
+                }
             }
             // Tiers fill what there is, by their shares.
-            (_, None) if self.named() == Some(StrategyName::Tiered) => most,
+            (_, None) if self.named() == Some(StrategyName::Tiered) => Room::just(most),
             // Before it is used, the model has seen what is new by now.
-            (Occasion::Ahead, None) => target,
-            (_, None) => with_unseen(target, path, pinned, most),
+            (Occasion::Ahead, None) => Room::just(target),
+            (_, None) => Room::with_unseen(target, path, pinned, most),
         }
     }
 
@@ -147,13 +144,43 @@ impl<'a> Request<'a> {
     }
 }
 
-// A target with room for what the model has not seen yet: what it asked for comes back whole, if that can be. Up to half of the target it
-// finds room there anyway.
-fn with_unseen(target: Tokens, path: &[Entry], pinned: Tokens, most: Tokens) -> Tokens {
-    // The calls go with their results.
-    let is_reply = |entry: &Entry| entry.outline.role == Role::Assistant;
-    let seen = path.get(..unseen(path)).unwrap_or_default();
-    let from = seen.iter().rposition(|entry| !is_reply(entry)).map_or(0, |before| before + 1);
-    let unseen = tokens(path.get(from.max(leading(path))..).unwrap_or_default());
-    target.max((pinned + unseen + Tokens(target.0 / 2)).min(most))
+/// How much of a conversation may stay.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// What is aimed at.
+    pub(super) budget: Tokens,
+    /// What may stay before anything is cut short that the model has not seen yet.
+    pub(super) most: Tokens,
 }
+
+impl Room {
+    fn just(budget: Tokens) -> Self {
+        Self { budget, most: budget }
+    }
+
+    // A target with room for what the model has not seen yet: what it asked for comes back whole, if that can be. Up to half of the
+    // target it finds room there anyway.
+    fn with_unseen(target: Tokens, path: &[Entry], pinned: Tokens, most: Tokens) -> Self {
+        // The calls go with their results.
+        let is_reply = |entry: &Entry| entry.outline.role == Role::Assistant;
+        let seen = path.get(..unseen(path)).unwrap_or_default();
+        let from = seen.iter().rposition(|entry| !is_reply(entry)).map_or(0, |before| before + 1);
+        let unseen = tokens(path.get(from.max(leading(path))..).unwrap_or_default());
+        let wanted = (pinned + unseen + Tokens(target.0 / 2)).min(most);
+        if wanted <= target { Self::just(target) } else { Self { budget: wanted, most } }
+    }
+
+    /// No less than this.
+    pub(super) fn at_least(self, minimum: Tokens) -> Self {
+        Self { budget: self.budget.max(minimum), most: self.most.max(minimum) }
+    }
+
+    /// A quarter more, as far as there is more.
+    pub(super) fn wider(self) -> Option<Self> {
+        let budget = (self.budget + Tokens(self.budget.0 / 4).max(STEP)).min(self.most);
+        (budget > self.budget).then_some(Self { budget, ..self })
+    }
+}
+
+/// Room is widened by this at least.
+const STEP: Tokens = Tokens(256);

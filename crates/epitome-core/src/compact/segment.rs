@@ -81,6 +81,15 @@ impl Segment {
         !self.hides()
     }
 
+    /// Whether it leaves out or changes anything from this message on.
+    pub(super) fn touches(&self, from: usize) -> bool {
+        match self {
+            Segment::Verbatim { .. } => false,
+            Segment::Pruned { marks, .. } => marks.iter().any(|marked| marked.message >= from),
+            Segment::Summary { range, .. } | Segment::Omitted { range, .. } => range.end > from,
+        }
+    }
+
     /// Whether it summarises or leaves out what a compaction does not in the same way.
     pub(super) fn hides_more(&self, previous: Option<&Compaction>) -> bool {
         self.hides() && !previous.is_some_and(|previous| previous.segments.contains(self))
@@ -107,11 +116,7 @@ impl Compaction {
     /// Whether it leaves out or changes anything of what the model had not seen at the end of this path.
     pub fn touches_unseen(&self, path: &[Entry]) -> bool {
         let unseen = unseen(path);
-        self.segments.iter().any(|segment| match segment {
-            Segment::Verbatim { .. } => false,
-            Segment::Pruned { marks, .. } => marks.iter().any(|marked| marked.message >= unseen),
-            Segment::Summary { range, .. } | Segment::Omitted { range, .. } => range.end > unseen,
-        })
+        self.segments.iter().any(|segment| segment.touches(unseen))
     }
 
     /// The compaction that shows everything as it was: what undoing all compaction appends.

@@ -19,8 +19,8 @@ pub(super) fn roomier(case: &Case<'_>, plan: &Plan, first: &Compaction) -> Optio
     if case.request.named() != Some(StrategyName::Auto) {
         return None;
     }
-    let spare = case.budget - Measured::of(&case.counted(first), case.path).total();
-    if spare < Tokens(case.budget.0.div_ceil(WORTH_IT)) {
+    let spare = case.room.budget - Measured::of(&case.counted(first), case.path).total();
+    if spare < Tokens(case.room.budget.0.div_ceil(WORTH_IT)) {
         return None;
     }
     let mut roomier = plan.clone();
@@ -38,5 +38,5 @@ pub(super) fn roomier(case: &Case<'_>, plan: &Plan, first: &Compaction) -> Optio
 
 /// Whether a compaction is within the budget.
 pub(super) fn fits(case: &Case<'_>, compaction: &Compaction) -> bool {
-    Measured::of(&case.counted(compaction), case.path).total() <= case.budget
+    Measured::of(&case.counted(compaction), case.path).total() <= case.room.budget
 }

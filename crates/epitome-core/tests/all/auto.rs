@@ -171,3 +171,26 @@ fn what_the_model_has_not_seen_goes_to_it_whole() {
         }
     }
 }
+
+#[test]
+fn more_is_left_than_was_aimed_at_before_anything_is_cut_that_the_model_has_not_seen() {
+    let settings = settings(StrategyName::Auto);
+    let seen = words(1_000);
+    let mut before = tool_loop((0..12).map(|_| seen.as_str()));
+    let request =
+        Request { window: Some(Tokens(14_600)), stakes: Some(stakes(0)), ..Request::new(&settings) };
+    let first = run(&before, &request, &mut LeadingSentences).compaction.expect("it is due");
+    // What is pinned stands between two summaries, each of which wants its share.
+    let pins = [before.len()];
+    before.push(user("From now on, all amounts are in Swiss francs. Go on."));
+    before.extend(tool_loop((0..11).map(|_| seen.as_str())).into_iter().skip(1));
+    for share in 1..50 {
+        let mut messages = before.clone();
+        messages.extend([call("read", "newest"), result("newest", &words(share * 100))]);
+        let request = Request { previous: Some(&first), pins: &pins, ..request };
+        let done = run(&messages, &request, &mut LeadingSentences);
+        let compaction = done.compaction.expect("it is due");
+
+        assert!(!compaction.touches_unseen(&path(&messages)), "{share}: {}", shape(&compaction));
+    }
+}

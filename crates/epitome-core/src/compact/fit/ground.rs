@@ -57,6 +57,11 @@ impl<'g> Ground<'g> {
         Self { budget, unseen: unseen(self.path), ..self }
     }
 
+    /// Makes the budget larger.
+    pub(crate) fn widen(&mut self, budget: Tokens) {
+        self.budget = budget;
+    }
+
     pub(super) fn is_pinned(&self, message: usize) -> bool {
         self.pinned_from(message).next().is_some_and(|stretch| stretch.contains(&message))
     }
