@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::mend::ADDED;
+use super::voices::Voices;
 use crate::checkpoint::{Section, Source, read_source, section_of, split_provenance};
 use crate::compact::is_annotation;
 use crate::digest::{AFTER, NAMES, SOLVED};
@@ -22,6 +23,8 @@ pub(super) struct Claim<'s> {
     pub(super) source: Option<Source>,
     /// Who is said to have said it, where no message is named.
     pub(super) speaker: Option<Role>,
+    /// Who has a say in it where it stands.
+    pub(super) voices: Voices,
     /// How it is written.
     pub(super) form: Form,
     /// Whether it stands among what code added.
@@ -50,6 +53,7 @@ pub(super) fn claims(summary: &str) -> Vec<Claim<'_>> {
         form: Form::Sentence,
         source: None,
         speaker: None,
+        voices: Voices::Any,
         added: false,
     };
     let mut at = 0;
@@ -67,6 +71,8 @@ struct Reader<'s> {
     /// The source of the entry or excerpt at hand.
     source: Option<Source>,
     speaker: Option<Role>,
+    /// Those who have a say in the line at hand.
+    voices: Voices,
     added: bool,
 }
 
@@ -106,6 +112,7 @@ impl<'s> Reader<'s> {
             _ => Form::Sentence,
         };
         (self.source, self.speaker) = (source, None);
+        self.voices = Voices::of(self.section);
         if self.section == Some(Section::Request) {
             self.speaker = Some(Role::User);
         }
@@ -130,8 +137,13 @@ impl<'s> Reader<'s> {
         match opening {
             Some(Opening::Speaker(speaker)) => self.speaker = Some(speaker),
             // Who was named in a line above has not said what stands behind a title.
-            Some(Opening::Title) if !goes_on => self.speaker = None,
+            Some(Opening::Title(_)) if !goes_on => self.speaker = None,
             _ if bulleted => self.speaker = None,
+            _ => {}
+        }
+        match opening {
+            Some(Opening::Title(section)) if !goes_on => self.voices = Voices::of(section),
+            _ if !goes_on => self.voices = Voices::of(self.section),
             _ => {}
         }
         let failed = self.section == Some(Section::Failed);
@@ -157,6 +169,7 @@ impl<'s> Reader<'s> {
             section: self.section,
             source: self.source,
             speaker,
+            voices: self.voices.or_of(self.source.map(|source| source.role).or(speaker)),
             form,
             added: self.added,
         });
@@ -191,7 +204,7 @@ enum Opening {
     /// With who speaks: "User: …".
     Speaker(Role),
     /// With what kind of thing it tells, which belongs to nobody: "Decided: …".
-    Title,
+    Title(Option<Section>),
 }
 
 fn opening(text: &str) -> (Option<Opening>, &str) {
@@ -205,9 +218,18 @@ fn opening(text: &str) -> (Option<Opening>, &str) {
         }
         "tool" => Role::Tool,
         "system" => Role::System,
-        "goal" | "latest request" | "modified" | "created" | "deleted" | "names" | "done" | "in progress"
-        | "next" | "failed" | "decided" => return (Some(Opening::Title), rest.trim_start()),
-        _ => return (None, text),
+        title => {
+            let section = match title {
+                "goal" => Some(Section::Goal),
+                "latest request" => Some(Section::Request),
+                "in progress" => Some(Section::InProgress),
+                "next" => Some(Section::NextSteps),
+                "decided" => Some(Section::Decisions),
+                "modified" | "created" | "deleted" | "names" | "done" | "failed" => None,
+                _ => return (None, text),
+            };
+            return (Some(Opening::Title(section)), rest.trim_start());
+        }
     };
     (Some(Opening::Speaker(role)), rest.trim_start_matches(['*', ' ']))
 }
@@ -215,7 +237,7 @@ fn opening(text: &str) -> (Option<Opening>, &str) {
 // Whom a sentence says to have said it: "the user wants …".
 fn attributed(text: &str) -> Option<Role> {
     const SAYS: &str = "ask|want|said|say|requir|request|insist|prefer|told|tell|specif|instruct|state|need|demand|expect|\
-        confirm|decid|agree|chose|reject|approv|forb|mention|möchte|will|verlang|sagt|bevorzug|veut|demand|quiere|pid";
+        confirm|decid|agree|chose|reject|approv|allows|allowed|permits|permitted|authorizes|authorized|authorises|authorised|forb|mention|möchte|will|verlang|sagt|bevorzug|veut|demand|quiere|pid";
     const SPEAKERS: [(&str, Role); 9] = [
         ("user", Role::User),
         ("customer", Role::User),

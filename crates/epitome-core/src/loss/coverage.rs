@@ -1,7 +1,6 @@
 //! How much of a sentence stands together in a source, whatever else is wrong or right with it.
 
 use super::Sources;
-use super::parts::{Part, State, parts};
 use super::support::{Phrase, Search, read};
 use super::vocabulary::{Hits, Vocabulary};
 
@@ -10,11 +9,7 @@ use super::vocabulary::{Hits, Vocabulary};
 pub fn coverage(texts: &[&str], sources: &Sources<'_>) -> Vec<f32> {
     let mut vocabulary = Vocabulary::new();
     let phrases: Vec<Phrase<'_>> = texts.iter().map(|text| Phrase::new(text, &mut vocabulary)).collect();
-    let mut all: Vec<Part<'_>> = Vec::new();
-    for (number, message) in (sources.first..).zip(sources.messages) {
-        parts(number, message.role, &message.blocks, State::Hidden, &mut all);
-    }
-    all.extend(sources.beside.iter().map(|text| super::beside(text)));
+    let all = sources.parts();
     let (mut hits, mut place) = (Vec::new(), 0);
     for (number, part) in (0_u32..).zip(&all) {
         read(part.text, &vocabulary, number, &mut place, &mut hits, &mut |_, _, _| {});

@@ -20,6 +20,7 @@ mod claims;
 mod compare;
 mod coverage;
 mod mend;
+mod overheard;
 mod parts;
 mod report;
 mod sayings;
@@ -29,17 +30,19 @@ mod things;
 mod trace;
 mod verify;
 mod vocabulary;
+mod voices;
 mod whole;
 mod words;
 
 use std::collections::HashMap;
 
 use self::compare::{Sides, compare};
-use self::parts::{Part, State, parts};
-use crate::message::{Message, Role};
+use self::parts::{Part, State, beside, parts};
+use crate::message::Message;
 
 pub use coverage::coverage;
 pub use mend::{ADDED, Mended, OnInvention, mend};
+pub use overheard::{Overheard, overheard};
 pub use report::{Claimed, Fate, Fault, Invented, Loss, Lost, Recall, Tally, What};
 pub use whole::of;
 
@@ -52,6 +55,8 @@ pub struct Sources<'a> {
     pub first: usize,
     /// What else its writer knew: a system prompt, earlier summaries.
     pub beside: &'a [&'a str],
+    /// Messages that it does not stand for and that its writer saw.
+    pub seen: &'a [&'a Message],
     /// What is shown beside the summary.
     pub shown: &'a [&'a str],
 }
@@ -59,22 +64,25 @@ pub struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// These messages, from the beginning of a path, and nothing else.
     pub fn new(messages: &'a [Message]) -> Self {
-        Self { messages, first: 0, beside: &[], shown: &[] }
+        Self { messages, first: 0, beside: &[], seen: &[], shown: &[] }
+    }
+
+    fn parts(&self) -> Vec<Part<'a>> {
+        let mut all = Vec::new();
+        for (number, message) in (self.first..).zip(self.messages) {
+            parts(Some(number), message.role, &message.blocks, State::Hidden, &mut all);
+        }
+        for message in self.seen {
+            parts(None, message.role, &message.blocks, State::Seen, &mut all);
+        }
+        self.beside.iter().for_each(|text| beside(text, &mut all));
+        all
     }
 }
 
 /// Compares a summary with the messages that it stands for.
 pub fn check(summary: &str, sources: &Sources<'_>) -> Loss {
-    let mut texts = Vec::new();
-    for (number, message) in (sources.first..).zip(sources.messages) {
-        parts(number, message.role, &message.blocks, State::Hidden, &mut texts);
-    }
-    texts.extend(sources.beside.iter().map(|text| beside(text)));
     let mut shown = vec![summary];
     shown.extend(sources.shown);
-    compare(&Sides { parts: texts, recall: HashMap::new(), shown, summaries: vec![summary] })
-}
-
-fn beside(text: &str) -> Part<'_> {
-    Part { text, message: None, role: Role::System, spoken: true, state: State::Beside }
+    compare(&Sides { parts: sources.parts(), recall: HashMap::new(), shown, summaries: vec![summary] })
 }

@@ -1,5 +1,7 @@
 //! The parts of a comparison: whose text stands where, and whether it is still shown.
 
+use super::claims::{Claim, Form, claims};
+use crate::checkpoint::Section;
 use crate::message::{Block, Role};
 
 /// A text of the source.
@@ -24,13 +26,15 @@ pub(super) enum State {
     Shown,
     /// It is not, or not as it was.
     Hidden,
-    /// It never was a part of the conversation; it only tells where a summary has something from.
+    /// It never was a part of the conversation; it only tells where a summary has something from, and may be anybody's words.
     Beside,
+    /// It is said in a message that the summary is not of.
+    Seen,
 }
 
 /// The parts of blocks of a message that all met the same.
 pub(super) fn parts<'a>(
-    number: usize,
+    number: Option<usize>,
     speaker: Role,
     blocks: &'a [Block],
     state: State,
@@ -38,7 +42,7 @@ pub(super) fn parts<'a>(
 ) {
     let mut push = |text: &'a str, role: Role, spoken: bool| {
         if !text.is_empty() {
-            into.push(Part { text, message: Some(number), role, spoken, state });
+            into.push(Part { text, message: number, role, spoken, state });
         }
     };
     for block in blocks {
@@ -59,4 +63,30 @@ pub(super) fn parts<'a>(
             _ => {}
         }
     }
+}
+
+/// The parts of a text beside a conversation. Lines of an earlier summary that say to be a tool's are that.
+pub(super) fn beside<'a>(text: &'a str, into: &mut Vec<Part<'a>>) {
+    let mut push = |range: std::ops::Range<usize>, role: Role| {
+        let text = text.get(range).unwrap_or_default();
+        if !text.trim().is_empty() {
+            into.push(Part { text, message: None, role, spoken: true, state: State::Beside });
+        }
+    };
+    let mut at = 0;
+    for claim in claims(text).iter().filter(|claim| is_tools(claim)) {
+        // Several claims may stand in one line.
+        if claim.line.start >= at {
+            push(at..claim.line.start, Role::System);
+            push(claim.line.clone(), Role::Tool);
+            at = claim.line.end;
+        }
+    }
+    push(at..text.len(), Role::System);
+}
+
+fn is_tools(claim: &Claim<'_>) -> bool {
+    let speaker = claim.source.map(|source| source.role).or(claim.speaker);
+    let is_nobodys = claim.form == Form::Excerpt && speaker.is_none();
+    speaker == Some(Role::Tool) || is_nobodys || claim.section == Some(Section::Failed)
 }

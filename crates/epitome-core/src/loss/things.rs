@@ -69,7 +69,7 @@ impl Things {
     /// Takes in an item of a part of the path.
     pub(super) fn meet(&mut self, met: &Met<'_>, number: u32, part: &Part<'_>, recallable: bool) {
         let Met { item, code, plain } = *met;
-        if part.state == State::Beside || !item.is_telling() {
+        if matches!(part.state, State::Beside | State::Seen) || !item.is_telling() {
             return;
         }
         let thing = self.thing(item.kind, code);

@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use super::claims::{Claim, Form};
-use super::parts::Part;
+use super::parts::{Part, State};
 use super::report::{Fault, What};
 use super::support::{Phrase, Search, Support};
 use super::trace::{FEWEST, Finding, Manner, Traced};
+use super::voices::is_overheard;
 use crate::checkpoint::{Section, Source};
 use crate::digest::written;
 use crate::items::{Found, Kind};
@@ -53,11 +54,17 @@ impl<'a, 'h> Verifier<'a, 'h> {
     /// Finds the places of a claim.
     pub(super) fn trace<'s, 'c>(&mut self, claim: &'c Claim<'s>, phrase: &'c Phrase<'s>) -> Traced<'s, 'c> {
         let everything = 0..self.parts.len() as u32;
-        let named = claim.source.and_then(|source| self.parts_of(source)).map(|range| {
+        let parts = self.parts;
+        let named = claim.source.and_then(|source| Some((source.role, self.parts_of(source)?)));
+        let named = named.map(|(role, range)| {
+            // A message of the user's may hold what tools gave; to what the assistant did belongs what they answered.
+            let his = |number: u32| {
+                role == Role::Assistant || parts.get(number as usize).is_some_and(|part| is_by(part, role))
+            };
             // A failure is told by the call and by its result.
             let support = match claim.section {
                 Some(Section::Failed) => self.search.together(phrase, &range),
-                _ => self.search.best(phrase, &range, &|_| true),
+                _ => self.search.best(phrase, &range, &his),
             };
             (range, support)
         });
@@ -199,6 +206,11 @@ impl<'a, 'h> Verifier<'a, 'h> {
 
     // Whether nobody said it, or somebody else did.
     fn unsaid(&mut self, traced: &Traced<'_, '_>, manner: Manner, statement: Option<What>) -> Option<Fault> {
+        let Claim { text, voices, form, .. } = *traced.claim;
+        if form == Form::Sentence && is_overheard((text, traced.phrase), voices, self.parts, &mut self.search)
+        {
+            return Some(Fault::Misattributed);
+        }
         if traced.phrase.units.iter().filter(|unit| !unit.negates).count() < FEWEST {
             return None;
         }
@@ -328,5 +340,5 @@ impl<'a, 'h> Verifier<'a, 'h> {
 // Whether these are the words of somebody.
 fn is_by(part: &Part<'_>, role: Role) -> bool {
     let operator = |role: Role| matches!(role, Role::System | Role::Developer);
-    part.message.is_none() || part.role == role || operator(part.role) && operator(role)
+    part.state == State::Beside || part.role == role || operator(part.role) && operator(role)
 }

@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::beside;
 use super::compare::{Sides, compare};
-use super::parts::{Part, State, parts};
+use super::parts::{Part, State, beside, parts};
 use super::report::Loss;
 use crate::compact::{Compaction, Piece, Segment, View};
 use crate::message::{Block, Message};
@@ -56,7 +55,7 @@ pub fn of(
             }
         }
     }
-    texts.extend(outside.iter().map(|text| beside(text)));
+    outside.iter().for_each(|text| beside(text, &mut texts));
     let summaries = compaction.segments.iter().filter_map(|segment| match segment {
         Segment::Summary { text, .. } => Some(text.as_str()),
         _ => None,
@@ -66,7 +65,7 @@ pub fn of(
 
 fn part_of<'a>(number: usize, message: &'a Message, block: usize, state: State, into: &mut Vec<Part<'a>>) {
     if let Some(block) = message.blocks.get(block) {
-        parts(number, message.role, std::slice::from_ref(block), state, into);
+        parts(Some(number), message.role, std::slice::from_ref(block), state, into);
     }
 }
 

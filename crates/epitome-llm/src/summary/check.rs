@@ -1,7 +1,7 @@
 //! The check of a summary against what it is of: what is wrong, how good it is, and what code can do about it.
 
-use epitome_core::checkpoint::{Checkpoint, Item};
-use epitome_core::loss::{self, Fate, Loss, OnInvention, Sources, What};
+use epitome_core::checkpoint::{Checkpoint, Item, Section};
+use epitome_core::loss::{self, Fate, Fault, Invented, Loss, OnInvention, Sources, What};
 use epitome_core::{Block, Message, Role};
 
 /// A summary that was compared with its sources.
@@ -58,12 +58,18 @@ fn weight(what: What) -> f64 {
 /// What the writer of a summary should hear about it; nothing where it is good enough.
 pub(super) fn faults(loss: &Loss) -> Vec<(&'static str, Vec<String>)> {
     const MOST: usize = 20;
-    let invented = loss.invented.iter().map(|found| format!("- {} (in: {})", found.text, found.claim));
-    let invented: Vec<String> = invented.take(MOST).collect();
+    let told = |found: &&Invented| format!("- {} (in: {})", found.text, found.claim);
+    let is_said = |found: &&Invented| found.fault == Fault::Misattributed;
+    let (said, unsaid): (Vec<&Invented>, Vec<&Invented>) = loss.invented.iter().partition(is_said);
+    let list = |found: &[&Invented]| -> Vec<String> { found.iter().take(MOST).map(told).collect() };
     let matters = |what: What| matches!(what, What::Constraint | What::Decision | What::Error | What::Path);
     let missing = loss.missing.iter().filter(|lost| matters(lost.what));
     let missing: Vec<String> = missing.take(MOST).map(|lost| format!("- {}", lost.text)).collect();
-    let lists = [("not in the conversation", invented), ("missing", missing)];
+    let lists = [
+        ("not in the conversation", list(&unsaid)),
+        ("said by somebody else, and no order where a tool says it", list(&said)),
+        ("missing", missing),
+    ];
     lists.into_iter().filter(|(_, list)| !list.is_empty()).collect()
 }
 
@@ -110,17 +116,24 @@ pub(super) fn with_orders(text: String, earlier: &Checkpoint, is_answered: bool)
     (checkpoint.render(), count)
 }
 
-/// Gives up a goal that is in nobody's words, such as one in another language, for that of an earlier checkpoint; where
-/// there is none, what the user said first takes its place when the summary is mended.
+/// Gives up a goal that is in nobody's words, such as one in another language, or not in those of who has a say in it, for that
+/// of an earlier checkpoint; where there is none, what the user said first takes its place when the summary is mended.
 pub(super) fn with_goal(text: String, earlier: Option<&Checkpoint>, sources: &Sources<'_>) -> String {
     // A name or two is in every language.
     const SAID: f32 = 0.5;
     let mut checkpoint = Checkpoint::parse(&text).checkpoint;
-    let said = checkpoint.goal.as_ref().map(|goal| loss::coverage(&[goal.text()], sources));
-    if said.is_none_or(|said| said.iter().all(|said| *said > SAID)) {
+    let is_said = |goal: &Item| loss::coverage(&[goal.text()], sources).iter().all(|said| *said > SAID);
+    let is_strange = |found: &Invented| found.section == Some(Section::Goal);
+    let before = earlier.and_then(|earlier| earlier.goal.as_ref());
+    let stays = match &checkpoint.goal {
+        Some(goal) if before == Some(goal) => true,
+        Some(goal) => is_said(goal) && !loss::check(&text, sources).invented.iter().any(is_strange),
+        None => before.is_none(),
+    };
+    if stays {
         return text;
     }
-    checkpoint.goal = earlier.and_then(|earlier| earlier.goal.clone());
+    checkpoint.goal = before.cloned();
     checkpoint.render()
 }
 

@@ -12,7 +12,6 @@ use epitome_core::tokens::{Bpe, Counter, ImagePricing};
 use epitome_core::{Block, Chars, Entry, Message, Outline, Role, Tokens};
 
 use super::conversation::{Telling, pieces};
-use super::live::texts;
 
 /// Counts as budgets do.
 pub(crate) fn counter() -> Counter {
@@ -39,8 +38,8 @@ pub(super) struct Job<'a> {
     pub(super) beside: Vec<&'a str>,
     /// All messages that it is to stand for, where they are at hand.
     originals: Option<&'a [Message]>,
-    /// What else the model may know: the earlier summaries, and what it sees of other messages.
-    known: Vec<&'a str>,
+    /// The other messages that the model sees.
+    seen: Vec<&'a Message>,
     /// The checkpoints that it replaces, as one, where they are checkpoints.
     pub(super) earlier: Option<Checkpoint>,
     pub(super) room: Room,
@@ -61,8 +60,8 @@ impl<'a> Job<'a> {
         let before: Tokens = beside.iter().map(|text| count.text(text)).sum();
         let most = Tokens((messages + before).0.saturating_sub(1).max(1));
         let room = Room { tokens: request.max_tokens.min(most), chars: request.max_chars };
-        let (known, sizes) = (beside.clone(), told.map(size).collect());
-        Self { request, earlier: earlier(request), beside, originals: None, known, room, sizes }
+        let (seen, sizes) = (Vec::new(), told.map(size).collect());
+        Self { request, earlier: earlier(request), beside, originals: None, seen, room, sizes }
     }
 
     /// The same where messages of the path are at hand; those that are not may be empty.
@@ -74,7 +73,7 @@ impl<'a> Job<'a> {
 
     /// The same for a model that sees these messages, too.
     pub(super) fn knowing(mut self, others: &'a [Message]) -> Self {
-        self.known.extend(texts(others));
+        self.seen.extend(others);
         self
     }
 
@@ -82,7 +81,8 @@ impl<'a> Job<'a> {
         Sources {
             messages: self.request.messages,
             first: self.request.first,
-            beside: &self.known,
+            beside: &self.beside,
+            seen: &self.seen,
             shown: &[],
         }
     }

@@ -1,6 +1,6 @@
 //! The request that was sent last. A summary that is asked for behind it is served from the provider's cache.
 
-use epitome_core::{Block, Message, Role, Tokens};
+use epitome_core::{Message, Role, Tokens};
 use epitome_wire::{Dialect, decode_message};
 
 use super::job::counter;
@@ -37,23 +37,4 @@ impl Live {
         }
         call.behind(self.prefix.clone())
     }
-}
-
-/// What messages say, as far as somebody who reads them could repeat it.
-pub(super) fn texts(messages: &[Message]) -> Vec<&str> {
-    fn add<'m>(block: &'m Block, texts: &mut Vec<&'m str>) {
-        match block {
-            Block::Text(text) => texts.push(&text.text),
-            Block::ToolUse(call) | Block::ServerToolUse(call) => {
-                texts.extend([call.name.as_str(), &call.input])
-            }
-            Block::ToolResult(result) | Block::ServerToolResult(result) => {
-                result.content.iter().for_each(|block| add(block, texts));
-            }
-            _ => {}
-        }
-    }
-    let mut said = Vec::new();
-    messages.iter().flat_map(|message| &message.blocks).for_each(|block| add(block, &mut said));
-    said
 }

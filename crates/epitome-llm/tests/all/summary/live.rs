@@ -25,7 +25,7 @@ fn dialect(api: &str) -> Dialect {
 }
 
 /// The request that was sent last, in bytes that nobody would write twice by chance.
-fn prefix(api: &str, messages: &[Message]) -> Prefix {
+pub(super) fn prefix(api: &str, messages: &[Message]) -> Prefix {
     let dialect = dialect(api);
     let encoded = messages.iter().flat_map(|message| encode_message(dialect, message).unwrap());
     let spaced = encoded.map(|json| format!("{{ {}", json.strip_prefix('{').unwrap()));

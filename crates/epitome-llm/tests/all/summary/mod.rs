@@ -7,6 +7,7 @@ mod carried;
 mod deltas;
 mod live;
 mod means;
+mod obeyed;
 mod quoting;
 mod rebuilt;
 mod schedules;
