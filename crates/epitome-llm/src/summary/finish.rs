@@ -1,5 +1,7 @@
 //! From a model's draft to the summary that is used: mended, filled up from the one that code picks, and weighed against it.
 
+use std::fmt;
+
 use epitome_core::checkpoint::{Checkpoint, validate};
 use epitome_core::compact::{Level, Summarizer, SummaryError};
 use epitome_core::loss::{Sources, What};
@@ -177,8 +179,7 @@ pub(super) fn by_code(job: &Job<'_>, offline: &mut dyn Summarizer) -> Result<Jud
     Ok(best(&judged.text, job, &sources, Some(&picked)).judged)
 }
 
-/// Of the model's summary and that of code, the one that the check scores higher: the model's only where it is valid, has all words
-/// of the user's that code quotes, and names and numbers that are worth no less than its higher score makes up for.
+/// Of the model's summary, where it is valid, and that of code, the one that scores higher; the model's where they are level.
 pub(super) fn chosen(
     drafted: Option<Finished>,
     by_code: Result<Judged, SummaryError>,
@@ -186,43 +187,65 @@ pub(super) fn chosen(
     job: &Job<'_>,
     report: &mut Written,
 ) -> Result<String, SummaryError> {
-    report.score = drafted.as_ref().map(|finished| finished.judged.score);
     report.offline_score = by_code.as_ref().ok().map(|judged| judged.score);
     let Some(finished) = drafted else { return by_code.map(|judged| judged.text) };
-    let unfit =
-        unfit(&finished.judged, job).map(|fault| format!("the model's summary is no valid one: {fault}"));
-    let reason = match &by_code {
-        Ok(by_code) => unfit.or_else(|| better(by_code, &finished, picked, job)),
-        Err(_) => unfit,
+    if let Some(fault) = unfit(&finished.judged, job) {
+        report.troubles.push(format!("the model's summary is no valid one: {fault}"));
+        return by_code.map(|judged| judged.text);
+    }
+    let lack = match &by_code {
+        Ok(by_code) => Lack::of(&finished, by_code, picked, job),
+        Err(_) => Lack::default(),
     };
-    if let Some(reason) = reason {
-        report.troubles.push(reason);
+    let score = lack.score(finished.judged.score, report.offline_score);
+    report.score = Some(score);
+    if report.offline_score.is_some_and(|by_code| by_code > score) {
+        report.troubles.push(format!("the summary by code scores higher{lack}"));
         return by_code.map(|judged| judged.text);
     }
     report.rung = finished.rung;
     Ok(finished.judged.text)
 }
 
-// Why the summary by code is better than the model's, where it is.
-fn better(by_code: &Judged, finished: &Finished, picked: Option<&Picked>, job: &Job<'_>) -> Option<String> {
-    // With all that code quotes beside them, the words of a model that has nothing to say would pass for a summary.
-    const LEAST: f64 = 0.25;
-    let Finished { judged, own, .. } = finished;
-    if by_code.score > judged.score {
-        return Some("the summary by code scores higher".to_owned());
+/// What a model's summary lacks beside the one by code.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lack {
+    /// Words of the user's.
+    said: usize,
+    /// How much less its names and numbers are worth, as a part of what those of the other are.
+    names: f64,
+    /// Whether the model says next to nothing by itself. With all that code quotes beside them, its words would pass for a summary.
+    is_bare: bool,
+}
+
+impl Lack {
+    fn of(finished: &Finished, by_code: &Judged, picked: Option<&Picked>, job: &Job<'_>) -> Self {
+        const LEAST: f64 = 0.25;
+        let is_bare = finished.own < LEAST * check::kept(&by_code.loss);
+        let Some(picked) = picked else { return Self { is_bare, ..Self::default() } };
+        let Shortfall { said, worth } = picked.shortfall(&finished.judged.text, job);
+        Self { said, names: worth as f64 / picked.worth.max(1) as f64, is_bare }
     }
-    if *own < LEAST * check::kept(&by_code.loss) {
-        return Some("the model's summary says next to nothing by itself".to_owned());
+
+    /// What is left of a score by the check beside that of the summary by code: what is better may make up for names, and neither
+    /// for a word of the user's nor for having nothing to say.
+    fn score(&self, score: f64, by_code: Option<f64>) -> f64 {
+        let score = score - self.names;
+        match self.said + usize::from(self.is_bare) {
+            0 => score,
+            lacking => by_code.map_or(score, |by_code| score.min(by_code)) - lacking as f64,
+        }
     }
-    let picked = picked?;
-    let shortfall = picked.shortfall(&judged.text, job);
-    // What the check finds better in it may make up for names, and for no word of the user's.
-    let gain = judged.score - by_code.score;
-    let allowed = picked.worth as f64 * gain;
-    match shortfall.said {
-        0 if shortfall.worth as f64 <= allowed => None,
-        0 => Some("the summary by code has more names and numbers".to_owned()),
-        _ => Some("the summary by code has more of the user's words".to_owned()),
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lack { said: 1.., .. } => out.write_str(": the model's has fewer of the user's words"),
+            Lack { is_bare: true, .. } => out.write_str(": the model's says next to nothing by itself"),
+            Lack { names, .. } if *names > 0.0 => out.write_str(": the model's has fewer names and numbers"),
+            _ => Ok(()),
+        }
     }
 }
 

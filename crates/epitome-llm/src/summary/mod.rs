@@ -4,8 +4,8 @@
 //! for the changes alone where there is a checkpoint already ([`Delta`]), behind the live request where that is cheaper
 //! ([`ModelSummarizer::behind`]). What comes back is compared with the conversation;
 //! the model is told once what is wrong, then code mends it. Code also picks a summary of its own; what that quotes and the model's
-//! lost is taken over, and of the two the one that the check scores higher is used, but never one that has fewer of the user's words,
-//! names and numbers. What all of it may cost is capped ([`Caps`]), and what happened is told ([`Written`]).
+//! lost is taken over, and of the two the one that scores higher is used: by the check, and by what the model's lacks of the user's
+//! words, names and numbers that the other has. What all of it may cost is capped ([`Caps`]), and what happened is told ([`Written`]).
 
 mod cancel;
 mod caps;

@@ -55,7 +55,8 @@ pub struct Written {
     pub struck: usize,
     /// Essentials that were missing and were added by code.
     pub added: usize,
-    /// How the check scores the model's summary once it is mended, where there is one.
+    /// How the check scores the model's summary once it is mended, less what it lacks beside the one by code; where there is a
+    /// valid one.
     pub score: Option<f64>,
     /// How the check scores the summary that code picks, where it was asked.
     pub offline_score: Option<f64>,

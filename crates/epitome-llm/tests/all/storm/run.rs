@@ -342,7 +342,7 @@ fn reported(heard: &[Written], sky: &Weather, plan: &Plan, is_fair: bool) -> Res
         return Err("a failure is not told".to_owned());
     }
     // A summary by code may be the better one, or the only one that calls are left for or that has what a checkpoint needs.
-    let worth = ["scores higher", "has more", "next to nothing", "would cost more", "is no valid one"];
+    let worth = ["scores higher", "would cost more", "is no valid one"];
     let is_about_worth = |trouble: &&&String| worth.iter().any(|words| trouble.contains(words));
     let blamed: Vec<_> = troubles.iter().filter(|trouble| !is_about_worth(trouble)).collect();
     if is_fair && !blamed.is_empty() {

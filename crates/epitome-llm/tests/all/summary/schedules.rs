@@ -108,7 +108,10 @@ proptest! {
         prop_assert!(upstream.requests().len() <= written.spent.calls);
         prop_assert!(written.spent.unanswered <= written.spent.calls);
         match written.rung {
-            Rung::Offline => prop_assert!(!written.troubles.is_empty()),
+            Rung::Offline => {
+                prop_assert!(!written.troubles.is_empty());
+                prop_assert!(written.score.is_none_or(|score| Some(score) < written.offline_score), "{written:?}");
+            }
             _ => prop_assert!(written.score >= written.offline_score && written.model.is_some(), "{written:?}"),
         }
     }
