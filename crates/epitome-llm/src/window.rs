@@ -4,7 +4,7 @@
 
 use epitome_core::{Tokens, Usage};
 
-use crate::failure::{Failure, Kind, window_of_truncation};
+use crate::failure::{Failure, Kind, WINDOW_FULL, window_of_truncation};
 
 /// What was learnt about a window. All sizes are as the server counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,13 @@ impl Window {
         let Kind::Overflow { limit, requested } = failure.kind else { return };
         self.told = limit.or(self.told.filter(|told| *told < requested.unwrap_or(expected)));
         self.refuse(requested.unwrap_or(expected));
+    }
+
+    /// The answer to a request that was taken for `expected` tokens, the answer included, ended because the window was full.
+    pub fn filled(&mut self, expected: Tokens, billed: Option<&Usage>) {
+        let limit = billed.map(|billed| billed.total_input() + billed.output);
+        let requested = Some(limit.map_or(expected, |limit| expected.max(limit + Tokens(1))));
+        self.failed(expected, &Failure::new(Kind::Overflow { limit, requested }, WINDOW_FULL));
     }
 
     /// How much to send at most, the answer included; `None` while nothing speaks against any size.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Reading, count};
 use crate::call::Ending;
+use crate::failure::WINDOW_FULL;
 
 pub(super) fn whole(reading: &mut Reading, message: &Value) -> Option<()> {
     for block in message["content"].as_array()? {
@@ -57,7 +58,7 @@ fn stop(reading: &mut Reading, reason: &Value) {
     reading.ending = match reason.as_str() {
         None => return,
         Some("max_tokens") => Some(Ending::MaxOutput),
-        Some("model_context_window_exceeded") => Some(Ending::Window),
+        Some(WINDOW_FULL) => Some(Ending::Window),
         Some("refusal") => Some(Ending::Declined),
         Some("tool_use" | "pause_turn" | "compaction") => Some(Ending::Unfinished),
         Some(_) => Some(Ending::Whole),

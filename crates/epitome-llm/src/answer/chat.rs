@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Reading, billed};
 use crate::call::Ending;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, WINDOW_FULL};
 
 pub(super) fn whole(reading: &mut Reading, reply: &Value) -> Option<()> {
     let choice = reply["choices"].as_array()?.first()?;
@@ -58,7 +58,7 @@ fn beside(reading: &mut Reading, reply: &Value, choice: &Value) {
     let ending = match choice["finish_reason"].as_str() {
         None | Some("") => return,
         Some("length" | "max_tokens") => Ending::MaxOutput,
-        Some("model_context_window_exceeded") => Ending::Window,
+        Some(WINDOW_FULL) => Ending::Window,
         Some("content_filter") => Ending::Declined,
         Some("tool_calls" | "function_call") => Ending::Unfinished,
         Some(_) => Ending::Whole,

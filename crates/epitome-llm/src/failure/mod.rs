@@ -87,6 +87,9 @@ pub enum Kind {
     Garbage,
 }
 
+/// Why an answer ended, where the window had no room for more of it.
+pub(crate) const WINDOW_FULL: &str = "model_context_window_exceeded";
+
 /// So much is kept of what a server says about a failure.
 const LONGEST_MESSAGE: usize = 600;
 
@@ -113,6 +116,13 @@ impl Failure {
     /// The failure that the data of an event tells about, `None` where it is none: errors also come after a good start.
     pub fn of_event(data: &str) -> Option<Self> {
         verdict::of_event(data)
+    }
+
+    /// The failure that the reason tells about for which an answer ended, `None` where it is none: an answer that filled the
+    /// window is one as far as it goes, and the next request has no room.
+    pub fn of_ending(reason: &str) -> Option<Self> {
+        let full = Kind::Overflow { limit: None, requested: None };
+        (reason == WINDOW_FULL).then(|| Self::new(full, WINDOW_FULL))
     }
 
     /// The same failure with what the headers advise about it.

@@ -19,7 +19,7 @@ use super::question::{Account, Purse, Question, Tally, locked};
 use super::stopwatch::Stopwatch;
 use super::thinking::{is_all_thought, with_thoughts};
 use super::written::Written;
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, Ending};
 use crate::clock::{Clock, MachineClock};
 use crate::models::{Leave, Models, NoAnswer};
 use crate::windows::Windows;
@@ -187,7 +187,7 @@ impl Asker {
                 let told = answered.answer.usage.map(|usage| Billed { usage, is_estimate: false });
                 let ours = || Billed::estimated(input, counter().text(&answered.answer.text));
                 question.answered(&told.unwrap_or_else(ours));
-                let answer = self.arrived(answered.answer, &answered.by, input);
+                let answer = self.arrived(answered.answer, &answered.by, (input, call.max_output));
                 answer.map(|answer| (answer, answered.place))
             }
         }
@@ -215,13 +215,26 @@ impl Asker {
     }
 
     // An answer to a question of which a part was cut off is one to another question.
-    fn arrived(&self, answer: Answer, by: &str, input: Tokens) -> Result<Answer, Trouble> {
+    fn arrived(
+        &self,
+        answer: Answer,
+        by: &str,
+        (input, output): (Tokens, Tokens),
+    ) -> Result<Answer, Trouble> {
         let billed = |usage| self.windows.learn(by, |window| window.answered(input, &usage));
         let is_cut = answer.usage.is_some_and(billed);
         if is_cut {
             return Err(Trouble::TooLarge("the server cut it without a word".to_owned()));
         }
+        if answer.ending == Ending::Window {
+            self.windows.learn(by, |window| window.filled(input + output, answer.usage.as_ref()));
+        }
         Ok(answer)
+    }
+
+    /// The calls that are left.
+    pub(super) fn calls_left(&self) -> usize {
+        self.caps.calls.saturating_sub(self.purse.drawn().spent.calls)
     }
 
     /// Asks, compares what comes with its sources, and asks once more where there is something to mend. An endpoint

@@ -1,6 +1,6 @@
 //! A summary in stretches: each by itself, several at a time, then all of them merged.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use epitome_core::checkpoint::{Checkpoint, merge};
@@ -9,11 +9,11 @@ use epitome_core::loss::Sources;
 use epitome_core::{Block, ContentHash, Message, Tokens};
 use tokio::task::{JoinError, JoinSet};
 
-use super::check::{self, Judged, judge};
+use super::check::{self, Judged, faults, is_worth_another, judge};
 use super::conversation::{Conversation, pieces};
 use super::form::{Form, Unfit};
 use super::job::{ByCode, Job, Room};
-use super::prompt::{Prompt, Task};
+use super::prompt::{Prompt, Task, again};
 use super::run::{Asker, Trouble};
 use super::stages::Parted;
 use super::stretches::Stretches;
@@ -24,6 +24,8 @@ use crate::models::Models;
 
 /// The least that a stretch may be told in.
 const LEAST: Tokens = Tokens(200);
+/// The calls that the merging needs.
+const MERGING: usize = 1;
 /// A token has no more characters than this in most texts.
 const CHARS_PER_TOKEN: u64 = 5;
 
@@ -33,6 +35,27 @@ struct Chunk {
     range: Range<usize>,
     call: Call,
     key: ContentHash,
+}
+
+/// A question about a stretch.
+struct Asked {
+    at: usize,
+    /// The endpoint that is asked first.
+    place: usize,
+    call: Call,
+}
+
+impl Asked {
+    fn of(chunks: &[Chunk], at: usize, place: usize) -> Option<Self> {
+        Some(Self { at, place, call: chunks.get(at)?.call.clone() })
+    }
+
+    // The same once more, behind an answer that has faults; nothing where there is nothing to mend.
+    fn again(chunk: &Chunk, at: usize, place: usize, (answer, judged): (&Answer, &Judged)) -> Option<Self> {
+        let wrong = faults(&judged.loss);
+        let call = || again(chunk.call.clone(), &answer.text, &wrong);
+        (is_worth_another(judged) && !wrong.is_empty()).then(|| Self { at, place, call: call() })
+    }
 }
 
 /// A summary in stretches.
@@ -133,36 +156,76 @@ impl Staged<'_> {
         let kept = chunks.iter().map(|chunk| self.setup.kept.get(&chunk.key));
         let mut stretches = Stretches::new(kept.collect());
         report.reused = stretches.told();
+        // Those that have faults, until they are told again; and the questions for that, which wait until all were asked once.
+        let mut faulty: HashMap<usize, Judged> = HashMap::new();
+        let mut again: VecDeque<Asked> = VecDeque::new();
         let mut asked = JoinSet::new();
         let mut failed = None;
         loop {
             while failed.is_none() && asked.len() < self.setup.stages.parallel.max(1) {
-                let Some((at, first)) = stretches.next() else { break };
-                let Some(chunk) = chunks.get(at) else { continue };
-                let (asker, call) = (self.asker.clone(), chunk.call.clone());
-                asked.spawn(async move { (at, asker.ask_from(first, &call).await) });
+                let fresh = stretches.next().and_then(|(at, place)| Asked::of(chunks, at, place));
+                // Nobody is asked again with the call that the merging needs; those under way may not have taken theirs yet.
+                let may_repeat = self.asker.calls_left() > MERGING + asked.len();
+                let repeated = || may_repeat.then(|| again.pop_front()).flatten();
+                let Some(next) = fresh.or_else(repeated) else { break };
+                report.retries += usize::from(faulty.contains_key(&next.at));
+                let asker = self.asker.clone();
+                asked.spawn(async move { (next.at, asker.ask_from(next.place, &next.call).await) });
             }
             let Some(done) = asked.join_next().await else { break };
-            let stopped = |error: JoinError| Trouble::NoAnswer(error.to_string());
-            // What is under way is waited for, as it need not be asked for again then.
-            let (at, (answer, place)) = match done.map_err(stopped).and_then(|(at, asked)| Ok((at, asked?))) {
+            let stopped = |error: JoinError| (None, Trouble::NoAnswer(error.to_string()));
+            let told = done.map_err(stopped).and_then(|(at, asked)| match asked {
+                Ok(answered) => Ok((at, answered)),
+                Err(trouble) => Err((Some(at), trouble)),
+            });
+            let (at, (answer, place)) = match told {
                 Ok(answered) => answered,
-                Err(trouble) => {
+                // What is told already, with its faults, need not be told again.
+                Err((Some(at), trouble)) if faulty.contains_key(&at) && trouble != Trouble::Cancelled => {
+                    report.troubles.push(trouble.to_string());
+                    continue;
+                }
+                // What is under way is waited for, as it need not be asked for again then.
+                Err((_, trouble)) => {
                     failed.get_or_insert(trouble);
                     continue;
                 }
             };
             report.model = Some(answer.model.clone());
             let Some(chunk) = chunks.get(at) else { continue };
-            match self.read(chunk, &answer, each, report) {
-                Ok(text) => stretches.tell(at, text),
-                Err(unfit) => {
+            match (self.read(chunk, &answer), faulty.remove(&at)) {
+                (Ok(judged), None) => {
+                    stretches.heard();
+                    match Asked::again(chunk, at, place, (&answer, &judged)) {
+                        Some(question) => {
+                            again.push_back(question);
+                            faulty.insert(at, judged);
+                        }
+                        None => stretches.tell(at, self.mended(chunk, &judged, each, report)),
+                    }
+                }
+                (second, Some(first)) => {
+                    let better = match second {
+                        Ok(second) if second.score > first.score => second,
+                        Ok(_) => first,
+                        Err(unfit) => {
+                            report.troubles.push(unfit.to_string());
+                            first
+                        }
+                    };
+                    stretches.tell(at, self.mended(chunk, &better, each, report));
+                }
+                (Err(unfit), None) => {
                     let said = unfit.to_string();
                     if stretches.refuse(at, place, unfit, self.asker.behind_place(place)) {
                         report.troubles.push(said);
                     }
                 }
             }
+        }
+        for (at, judged) in faulty {
+            let Some(chunk) = chunks.get(at) else { continue };
+            stretches.tell(at, self.mended(chunk, &judged, each, report));
         }
         match failed {
             Some(trouble) => Err(trouble),
@@ -200,24 +263,24 @@ impl Staged<'_> {
         (messages, request.first + chunk.range.start)
     }
 
-    // What a stretch makes up would look like a source to all that comes after.
-    fn read(
-        &self,
-        chunk: &Chunk,
-        answer: &Answer,
-        each: Tokens,
-        report: &mut Written,
-    ) -> Result<String, Unfit> {
+    fn sources(&self, chunk: &Chunk) -> Sources<'_> {
         let (messages, first) = self.messages(chunk);
-        let text = Form::of(self.job.request.level).read(answer)?;
         // Something stands before it, so that what its first message wants is not taken for the goal.
-        let sources = Sources { first, beside: &[""], ..Sources::new(messages) };
+        Sources { first, beside: &[""], ..Sources::new(messages) }
+    }
+
+    fn read(&self, chunk: &Chunk, answer: &Answer) -> Result<Judged, Unfit> {
+        let text = Form::of(self.job.request.level).read(answer)?;
+        Ok(judge(text, &self.sources(chunk)))
+    }
+
+    // What a stretch makes up would look like a source to all that comes after.
+    fn mended(&self, chunk: &Chunk, judged: &Judged, each: Tokens, report: &mut Written) -> String {
         let room = Room { tokens: each, chars: None };
-        let fits = |text: &str| room.holds(text);
-        let mended = check::mend(&judge(text, &sources), &sources, &fits);
+        let mended = check::mend(judged, &self.sources(chunk), &|text: &str| room.holds(text));
         report.struck += mended.struck;
         self.setup.kept.put(&chunk.key, &mended.text);
-        Ok(mended.text)
+        mended.text
     }
 
     fn picked(&self, messages: &[Message], first: usize, each: Tokens) -> String {

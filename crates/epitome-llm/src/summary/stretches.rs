@@ -45,12 +45,17 @@ impl Stretches {
         self.first
     }
 
+    /// An answer is of use.
+    pub(super) fn heard(&mut self) {
+        self.useless.clear();
+    }
+
     /// This one is told.
     pub(super) fn tell(&mut self, at: usize, told: String) {
         if let Some(text) = self.texts.get_mut(at) {
             *text = Some(told);
         }
-        self.useless.clear();
+        self.heard();
     }
 
     /// What the endpoint at this place answered about this one is of no use; `next` is the endpoint behind it, where there is one.

@@ -49,6 +49,20 @@ fn a_silent_cut_tells_the_window() {
     assert_eq!(window.limit(), Some(Tokens(4_096)));
 }
 
+#[test]
+fn an_answer_that_filled_it_tells_it() {
+    let mut window = Window::default();
+    let full = Usage { output: Tokens(96), ..billed(8_096) };
+    assert!(!window.answered(Tokens(8_000), &full));
+    window.filled(Tokens(9_000), Some(&full));
+    assert_eq!(window.limit(), Some(Tokens(8_192)));
+    let mut unbilled = Window::default();
+    unbilled.filled(Tokens(9_000), None);
+    assert_eq!(unbilled.limit(), Some(Tokens(8_100)), "it is less than what was asked for");
+    assert!(Failure::of_ending("model_context_window_exceeded").unwrap().is_overflow());
+    assert_eq!(Failure::of_ending("max_tokens"), None);
+}
+
 proptest! {
     // Against a server that counts a little differently and tells nothing, little, or something wrong, whoever keeps to the
     // limit gets through after a few refusals.

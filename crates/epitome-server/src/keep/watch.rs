@@ -25,9 +25,6 @@ use super::under_way::Mark;
 use super::{Inner, set};
 use crate::keeper::{Call, End, Retry, Seen, Watch};
 
-/// Why a model stops in the midst of an answer, where the window is full.
-const WINDOW_FULL: &str = "model_context_window_exceeded";
-
 /// So long the ledger may take to record what was said before that waits on disk; what it takes after all is not taken twice.
 const RECORDING: Duration = Duration::from_secs(20);
 
@@ -161,9 +158,8 @@ impl Watching {
             return;
         }
         let told = answer.and_then(|answer| answer.error.as_deref()).and_then(Failure::of_event);
-        let is_full = answer.is_some_and(|answer| answer.stop.as_deref() == Some(WINDOW_FULL));
-        let full = || Failure::new(Kind::Overflow { limit: None, requested: None }, WINDOW_FULL);
-        let Some(failure) = told.filter(Failure::wants_less).or_else(|| is_full.then(full)) else { return };
+        let full = || answer.and_then(|answer| answer.stop.as_deref()).and_then(Failure::of_ending);
+        let Some(failure) = told.filter(Failure::wants_less).or_else(full) else { return };
         if let Err(error) = self.thread.session.context_after(&failure).await {
             tracing::warn!(%error, "a session whose window was full could not be made smaller");
         }

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use epitome_core::checkpoint::validate;
 use epitome_core::compact::{Summarizer, SummaryError, SummaryRequest};
 use epitome_core::{Block, Message, Role, Tokens};
-use epitome_llm::Models;
-use epitome_llm::summary::{KeptInMemory, ModelSummarizer, Rung, Stages};
+use epitome_llm::summary::{Caps, KeptInMemory, ModelSummarizer, Rung, Stages};
+use epitome_llm::{Models, Windows};
 
 use super::quoting::ATTEMPTS;
 use super::{GOOD, asked, call, conversation, request, result, runtime, summarizer, tokens};
 use crate::support::client;
-use crate::upstream::{Act, Upstream};
+use crate::upstream::{Act, Reply, Request, Stop, Upstream};
 
 /// A session of many messages; each step is a call with its result.
 pub(super) fn long(steps: usize) -> Vec<Message> {
@@ -44,6 +44,11 @@ impl Summarizer for Quotes {
     }
 }
 
+/// Whether the model is told what is wrong with its answer.
+fn is_again(request: &Request) -> bool {
+    request.text.contains("Your answer was compared")
+}
+
 pub(super) fn stages() -> Stages {
     Stages { reserve: Tokens(1_000), parallel: 2, ..Stages::default() }
 }
@@ -59,12 +64,13 @@ fn stretches_are_summarised_and_merged() {
     assert!(written.chunks > 2 && written.left_out == 0, "{written:?}");
     validate(&text).unwrap();
     assert!(tokens(&text) <= request.max_tokens);
-    let requests = upstream.requests();
+    let mut requests = upstream.requests();
+    requests.retain(|request| !is_again(request));
     // Every message is told once, and no call stands without its result.
     for step in 0..40 {
         let tells = |said: &str| requests.iter().filter(|request| asked(request).1.contains(said)).count();
         assert_eq!(tells(&format!("run step {step}\"")), 1, "step {step}");
-        let pair = |request: &&crate::upstream::Request| {
+        let pair = |request: &&Request| {
             let said = asked(request).1;
             said.contains(&format!("run step {step}\""))
                 && said.contains(&format!("[tool result: step {step} went"))
@@ -219,10 +225,8 @@ fn where_some_stretches_are_told_the_rest_is_picked_by_code() {
     assert_eq!(written.rung, Rung::Staged, "{written:?}");
     assert_eq!(written.spent.calls, 3 + 1 + written.retries, "{written:?}");
     let (missing, all) = (written.chunks - 1, written.chunks);
-    assert_eq!(
-        written.troubles,
-        [format!("{missing} of {all} stretches picked by code: the answer is empty")]
-    );
+    let picked = format!("{missing} of {all} stretches picked by code: the answer is empty");
+    assert_eq!(written.troubles.last(), Some(&picked), "{written:?}");
 }
 
 #[test]
@@ -238,4 +242,56 @@ fn the_next_endpoint_takes_over_from_one_of_no_use() {
     assert_eq!(written.rung, Rung::Staged, "{written:?}");
     assert_eq!(useless.requests().len(), 2, "not for the merging either");
     assert_eq!(good.requests().len(), written.chunks + 1 + written.retries, "{written:?}");
+}
+
+// How often each is told what is wrong depends on the calls that are left; the merging always has its own.
+#[test]
+fn a_stretch_with_faults_is_asked_for_once_more() {
+    const FIRST: &str =
+        "## Progress\n### Done\n- [x] Wrote src/timelord.rs\n\n## Critical Context\n- it went well";
+    const SECOND: &str =
+        "## Progress\n### Done\n- [x] All of it went well.\n\n## Critical Context\n- it went well";
+    let is_merge = |request: &Request| asked(request).1.contains("<<<part 1 ");
+    let (runtime, messages) = (runtime(), long(40));
+    let write = |calls: usize| {
+        let upstream = Upstream::scripted(move |_, request| match is_again(request) || is_merge(request) {
+            true => Act::say(SECOND),
+            false => Act::say(FIRST),
+        });
+        let model = summarizer(&upstream, &runtime).window(Tokens(6_000)).stages(stages());
+        let caps = Caps { calls, ..Caps::default() };
+        let (text, written) = model.caps(caps).write(&request(&messages, &[]), &mut Picks).unwrap();
+        assert!(!text.contains("timelord") && written.rung == Rung::Staged, "{written:?}\n{text}");
+        assert_eq!(written.spent.calls, upstream.requests().len());
+        let (merges, stretches): (Vec<_>, Vec<_>) = upstream.requests().into_iter().partition(is_merge);
+        let again = stretches.iter().filter(|request| is_again(request));
+        assert!(again.clone().all(|request| request.text.contains("src/timelord.rs (in: ")));
+        (written.clone(), again.count(), asked(&merges[0]).1)
+    };
+    let (written, again, merged) = write(40);
+    assert_eq!(again, written.chunks, "{written:?}");
+    assert_eq!(merged.matches("All of it went well.").count(), written.chunks, "{merged}");
+    let chunks = written.chunks;
+    for (calls, expected) in [(chunks + 1, 0), (chunks + 2, 1), (2 * chunks, chunks - 1)] {
+        let (written, again, merged) = write(calls);
+        assert_eq!((again, written.spent.calls <= calls), (expected, true), "{calls}: {written:?}");
+        assert_eq!(merged.matches("All of it went well.").count(), expected, "{merged}");
+    }
+}
+
+#[test]
+fn an_answer_that_fills_the_window_teaches_it() {
+    let answer = format!("{GOOD}\n- the last line is cut");
+    for api in ["anthropic", "openai"] {
+        let upstream =
+            Upstream::new(vec![Act::Say(Reply::new(&answer).stopped(Stop::Window).billed(8_000, 0))]);
+        let (runtime, windows, messages) = (runtime(), Windows::default(), conversation());
+        let models = Arc::new(Models::new(vec![client(&upstream, api)]));
+        let mut model = ModelSummarizer::new(models, runtime.handle.clone()).windows(windows.clone());
+        let (text, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
+        assert_eq!(written.rung, Rung::Whole, "{api}: {written:?}");
+        assert!(text.contains("**Use the chrono crate**") && !text.contains("is cut"), "{api}: {text}");
+        let said = answer.split_whitespace().count() as u64;
+        assert_eq!(windows.limit(), Some(Tokens(8_000 + said)), "{api}");
+    }
 }

@@ -42,6 +42,8 @@ pub(crate) enum Stop {
     Declined,
     /// It calls a tool.
     Call,
+    /// The window is full.
+    Window,
 }
 
 impl Reply {
@@ -83,10 +85,11 @@ impl Reply {
             (Api::Anthropic, Stop::MaxTokens) => "max_tokens",
             (Api::Anthropic, Stop::Declined) => "refusal",
             (Api::Anthropic, Stop::Call) => "tool_use",
+            (Api::Anthropic | Api::Chat, Stop::Window) => "model_context_window_exceeded",
             (Api::Chat, Stop::Call) => "tool_calls",
             (Api::Chat, Stop::End) => "stop",
             (Api::Chat, Stop::MaxTokens) => "length",
-            (Api::Responses, Stop::MaxTokens) => "max_output_tokens",
+            (Api::Responses, Stop::MaxTokens | Stop::Window) => "max_output_tokens",
             (_, _) => "content_filter",
         }
     }
