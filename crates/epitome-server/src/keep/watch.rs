@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use epitome::ledger::model::{ChainHash, Completeness, TurnId};
-use epitome::llm::{Failure, Kind};
+use epitome::llm::Failure;
 use epitome::wire::reply::{Answer, read_answer};
 use epitome::{Dialect, Opening, Reply, Said, Sight, ToSend};
 use futures_util::future::BoxFuture;
