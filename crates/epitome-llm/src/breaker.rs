@@ -13,13 +13,20 @@ pub struct Patience {
     pub failures: u32,
     /// For so long at first; twice as long after each probe that fails.
     pub rest: Duration,
-    /// For no longer than this.
+    /// For no longer than this, where nobody says how long.
     pub longest: Duration,
+    /// An upstream that says how long is believed up to this; who asks for more is probed then.
+    pub longest_asked: Duration,
 }
 
 impl Default for Patience {
     fn default() -> Self {
-        Self { failures: 5, rest: Duration::from_secs(15), longest: Duration::from_secs(300) }
+        Self {
+            failures: 5,
+            rest: Duration::from_secs(15),
+            longest: Duration::from_secs(300),
+            longest_asked: Duration::from_secs(3_600),
+        }
     }
 }
 
@@ -96,11 +103,11 @@ impl Breaker {
         };
     }
 
-    /// Leaves the upstream alone for as long as it asks, and no longer than patience allows.
+    /// Leaves the upstream alone for as long as it asks, as far as it is believed.
     pub(crate) fn rest(&self, asked: Duration, now: Duration) {
         let mut state = self.state();
         if let State::Closed { .. } = *state {
-            let until = now.saturating_add(asked.min(self.patience.longest));
+            let until = now.saturating_add(asked.min(self.patience.longest_asked));
             *state = State::Open { until, rest: self.patience.rest };
         }
     }
@@ -111,7 +118,7 @@ impl Breaker {
         if let State::Probing { rest } = *state
             && is_probe
         {
-            let until = now.saturating_add(asked.min(self.patience.longest));
+            let until = now.saturating_add(asked.min(self.patience.longest_asked));
             *state = State::Open { until, rest };
         }
     }

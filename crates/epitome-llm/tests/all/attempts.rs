@@ -94,14 +94,17 @@ async fn a_server_that_asks_for_time_gets_it_within_the_deadline() {
     assert_eq!(error.last().unwrap().kind, Kind::RateLimited);
     assert_eq!((upstream.requests().len(), clock.waits().len()), (1, 0));
 
-    let upstream = Upstream::new(vec![later("3600"), Act::say("now")]);
-    let (patient, clock) = models(vec![client(&upstream, "openai")]);
-    assert!(patient.ask(&call()).await.is_err(), "nobody waits for an hour");
-    // Nor is it asked again at once, nor left alone for ever.
-    assert!(patient.ask(&call()).await.is_err());
-    assert_eq!(upstream.requests().len(), 1);
-    clock.advance(Duration::from_secs(300));
-    assert_eq!(patient.ask(&call()).await.unwrap().answer.text, "now");
+    // Nobody waits for so long, nor asks before; and nobody is left alone for longer than an hour.
+    for (asked, rests) in [("900", 900), ("3600", 3_600), ("86400", 3_600)] {
+        let upstream = Upstream::new(vec![later(asked), Act::say("now")]);
+        let (patient, clock) = models(vec![client(&upstream, "openai")]);
+        assert!(patient.ask(&call()).await.is_err(), "{asked}");
+        clock.advance(Duration::from_secs(rests - 1));
+        assert!(patient.ask(&call()).await.is_err());
+        assert_eq!(upstream.requests().len(), 1, "{asked}");
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(patient.ask(&call()).await.unwrap().answer.text, "now", "{asked}");
+    }
 }
 
 #[tokio::test]
