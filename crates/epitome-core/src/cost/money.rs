@@ -23,16 +23,21 @@ impl Money {
 
     /// The price of one token, from US dollars for a million tokens.
     pub fn per_token(dollars_per_million: f64) -> Self {
-        if dollars_per_million.is_finite() {
-            Self((dollars_per_million * MICRO as f64).round() as i128)
-        } else {
-            Self::ZERO
-        }
+        Self::of_micros(dollars_per_million)
     }
 
     /// So many micro-dollars.
     pub fn micros(micro_dollars: i64) -> Self {
         Self(i128::from(micro_dollars) * MICRO)
+    }
+
+    /// So many micro-dollars, parts of them included: what [`Money::as_micros`] said.
+    pub fn of_micros(micro_dollars: f64) -> Self {
+        if micro_dollars.is_finite() {
+            Self((micro_dollars * MICRO as f64).round() as i128)
+        } else {
+            Self::ZERO
+        }
     }
 
     /// The amount in micro-dollars.

@@ -180,10 +180,9 @@ async fn spent_since(engine: &Engine, session: &Session, turns: u64) -> anyhow::
 // What models cost for a compaction, as recorded with it: its summaries, what was learnt, and what came to nothing before.
 fn spent(account: &str) -> Money {
     let account: Value = serde_json::from_str(account).unwrap_or_default();
-    let paid = ["/summaries/spent", "/learnt/spent", "/unused"].into_iter().filter_map(|what| {
-        let micros = account.pointer(what)?.get("micro_dollars")?.as_f64()?;
-        Some(Money::micros(micros.round() as i64))
-    });
+    let paid = ["/summaries/spent", "/learnt/spent", "/unused"]
+        .into_iter()
+        .filter_map(|what| Some(Money::of_micros(account.pointer(what)?.get("micro_dollars")?.as_f64()?)));
     paid.fold(Money::ZERO, |sum, paid| sum + paid)
 }
 
@@ -199,7 +198,7 @@ mod tests {
     fn what_summaries_cost_is_read_from_the_record() {
         let account =
             r#"{"report":{},"summaries":{"written":[],"spent":{"calls":2,"micro_dollars":1234.4}}}"#;
-        assert_eq!(spent(account), Money::micros(1_234));
+        assert_eq!(spent(account), Money::of_micros(1_234.4));
         let account = r#"{"summaries":{"spent":{"micro_dollars":1000}},"learnt":{"spent":{"micro_dollars":200}},
             "unused":{"calls":1,"micro_dollars":30}}"#;
         assert_eq!(spent(account), Money::micros(1_230));
