@@ -29,6 +29,8 @@ pub struct Prefix {
     pub tools: Option<String>,
     /// The messages or items, each by itself.
     pub messages: Vec<String>,
+    /// Other fields that the cache depends on, by their names: how much the model thinks, which tools it may choose.
+    pub fields: Vec<(String, String)>,
 }
 
 /// How an answer comes.

@@ -47,6 +47,20 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// The usual limits, none of which is in the way of a call that may take this long altogether: a model on a small machine
+    /// reads for minutes before it says a word, and some servers begin their reply before that.
+    pub fn lasting(whole: Duration) -> Self {
+        let usual = Self::default();
+        Self {
+            first: usual.first.max(whole),
+            idle: usual.idle.max(whole / 2),
+            whole: usual.whole.max(whole),
+            ..usual
+        }
+    }
+}
+
 /// A client cannot be made.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -172,4 +186,18 @@ fn headers(endpoint: &Endpoint, key: Option<&Secret>) -> Result<HeaderMap, Clien
     value.set_sensitive(true);
     headers.insert(HeaderName::from_static(name), value);
     Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_may_take_long_is_waited_for() {
+        let (usual, seconds) = (Limits::default(), Duration::from_secs);
+        let slow = Limits::lasting(seconds(1_800));
+        assert_eq!((slow.first, slow.idle, slow.whole), (seconds(1_800), seconds(900), seconds(1_800)));
+        // A short time for everything is minded by whoever asks.
+        assert_eq!(Limits::lasting(seconds(5)), usual);
+    }
 }

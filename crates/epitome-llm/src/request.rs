@@ -1,7 +1,7 @@
 //! The body of a request. Parts that were sent before go in as they are, byte for byte.
 
 use epitome_core::{Message, Role};
-use epitome_wire::{Dialect, WireError, encode_message};
+use epitome_wire::{Dialect, WireError, count_breakpoints, encode_message, room_for_breakpoint};
 use serde_json::{Value, json};
 
 use crate::call::{Call, Delivery};
@@ -16,6 +16,7 @@ pub(crate) fn body(
 ) -> Result<String, WireError> {
     let mut fields = vec![("model", json!(model).to_string())];
     let prefix = call.prefix.clone().unwrap_or_default();
+    let marks: usize = prefix.system.iter().chain(&prefix.tools).map(|json| count_breakpoints(json)).sum();
     let mut messages = prefix.messages;
     match dialect {
         Dialect::Anthropic => fields.extend(system("system", prefix.system, &call.system)),
@@ -32,13 +33,19 @@ pub(crate) fn body(
     for message in &call.messages {
         messages.extend(encode_message(dialect, message)?);
     }
-    if let Some(last) = messages.last_mut().filter(|_| dialect == Dialect::Anthropic && call.prefix.is_some())
+    let is_behind = dialect == Dialect::Anthropic && call.prefix.is_some();
+    if is_behind
+        && room_for_breakpoint(marks, &mut messages)
+        && let Some(last) = messages.last_mut()
     {
         *last = with_breakpoint(last);
     }
     let list = if dialect == Dialect::Responses { "input" } else { "messages" };
     fields.push((list, format!("[{}]", messages.join(","))));
-    fields.extend(limits(dialect, call, manners).into_iter().map(|(key, value)| (key, value.to_string())));
+    let own = limits(dialect, call, manners).into_iter().map(|(key, value)| (key, value.to_string()));
+    let sent = prefix.fields.iter().map(|(key, json)| (key.as_str(), json.clone()));
+    fields.extend(own.filter(|(key, _)| prefix.fields.iter().all(|(sent, _)| sent != key)));
+    fields.extend(sent);
     let members: Vec<String> = fields.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
     Ok(format!("{{{}}}", members.join(",")))
 }

@@ -42,9 +42,9 @@ impl Windows {
         self.known().windows.get(endpoint).copied()
     }
 
-    /// How much to send at most so that each of them can take it; `None` while nothing speaks against any size.
-    pub fn limit(&self) -> Option<Tokens> {
-        self.known().windows.values().filter_map(Window::limit).min()
+    /// How much to send to an endpoint at most; `None` while nothing speaks against any size.
+    pub fn limit_of(&self, endpoint: &str) -> Option<Tokens> {
+        self.of(endpoint)?.limit()
     }
 
     /// Learns something of an endpoint.

@@ -82,6 +82,21 @@ pub fn keep_breakpoints(outside: usize, gone: &[Gone<'_>], sent: &mut [String]) 
     }
 }
 
+/// Makes room for one more breakpoint in messages beside which there are `outside` more: the oldest ones go. Says whether there is.
+///
+/// What a message says stays as it is, and so does what the provider has cached of it.
+pub fn room_for_breakpoint(outside: usize, sent: &mut [String]) -> bool {
+    let mut count = outside + sent.iter().map(|json| count_breakpoints(json)).sum::<usize>();
+    for json in sent {
+        let own = if count < MOST { 0 } else { count_breakpoints(json) };
+        if own > 0 {
+            *json = without_breakpoints(json).into_owned();
+            count -= own;
+        }
+    }
+    count < MOST
+}
+
 fn target(sent: &[String], at: usize) -> Option<usize> {
     let can = |at: &usize| sent.get(*at).is_some_and(|json| Seat::of(json).is_some());
     let at = at.min(sent.len());

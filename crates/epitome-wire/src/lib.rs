@@ -42,7 +42,7 @@ mod system;
 mod thinking;
 
 pub use body::{Body, Piece, Scan, common_prefix};
-pub use breakpoints::{Gone, count_breakpoints, keep_breakpoints, without_breakpoints};
+pub use breakpoints::{Gone, count_breakpoints, keep_breakpoints, room_for_breakpoint, without_breakpoints};
 pub use canonical::{canonical_digest, digest_of_decoded, digest_of_json};
 pub use dialect::Dialect;
 pub use edit::{Edit, Edits, from_core, splice_edits};
@@ -52,5 +52,5 @@ pub use layout::{BlockLayout, Layout};
 pub use message::{decode_message, encode_expressible, encode_message};
 pub use prune::{Pruned, Pruning};
 pub use sketch::{Sketch, Sketches};
-pub use system::append_system;
+pub use system::{append_system, system_with};
 pub use thinking::{has_thinking, strip_thinking};

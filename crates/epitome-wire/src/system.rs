@@ -13,7 +13,7 @@ pub fn append_system(body: &str, text: &str) -> Result<String, WireError> {
             system = Some(span);
         }
     }
-    let block = format!("{{\"type\":\"text\",\"text\":{}}}", quote(text));
+    let block = block(text);
     let mut splice = Splice::new();
     match system {
         Some(span) => splice.replace(span, with_block(span.of(body), &block)),
@@ -26,6 +26,15 @@ pub fn append_system(body: &str, text: &str) -> Result<String, WireError> {
     let mut out = String::with_capacity(body.len() + block.len());
     splice.write(body, Span { start: 0, end: body.len() }, &mut out);
     Ok(out)
+}
+
+/// The `system` of such a body, given as JSON, with one more block of text at its end.
+pub fn system_with(system: Option<&str>, text: &str) -> String {
+    with_block(system.unwrap_or_default(), &block(text))
+}
+
+fn block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", quote(text))
 }
 
 fn with_block(system: &str, block: &str) -> String {
@@ -65,5 +74,8 @@ mod tests {
             assert_eq!(append_system(body, "so far").unwrap(), expected);
         }
         assert!(append_system("[", "x").is_err());
+        assert_eq!(system_with(None, "so far"), format!("[{block}]"));
+        let both = format!(r#"[{{"type":"text","text":"Be brief."}},{block}]"#);
+        assert_eq!(system_with(Some(r#""Be brief.""#), "so far"), both);
     }
 }

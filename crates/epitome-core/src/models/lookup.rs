@@ -1,7 +1,7 @@
 //! From a name to a model.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use thiserror::Error;
@@ -17,6 +17,8 @@ use crate::units::Tokens;
 #[derive(Clone, Debug)]
 pub struct ModelTable {
     models: HashMap<String, Model>,
+    /// Those whose price somebody has set, by their names here.
+    own_prices: HashSet<String>,
 }
 
 /// A model, and what to warn of where it is not surely the right one.
@@ -52,6 +54,7 @@ pub enum Warning {
 
 static BUILT_IN: LazyLock<ModelTable> = LazyLock::new(|| ModelTable {
     models: table::models().into_iter().map(|model| (id::normal(&model.id), model)).collect(),
+    own_prices: HashSet::new(),
 });
 
 impl Default for ModelTable {
@@ -88,9 +91,17 @@ impl ModelTable {
             if id::normal(&model.id) != name {
                 model.id = Cow::Owned(id);
             }
+            if patch.price.is_some() {
+                self.own_prices.insert(name.clone());
+            }
             patch.apply(&mut model);
             self.models.insert(name, model);
         }
+    }
+
+    /// Whether what this model costs was set by somebody, rather than known or guessed.
+    pub fn has_own_price(&self, id: &str) -> bool {
+        self.own_prices.contains(&id::normal(id))
     }
 
     /// The names of up to `most` models that are written much like this one, the nearest first.

@@ -24,8 +24,6 @@ use self::read::{Pointed, pointed, supported};
 
 /// Of one call no more findings are taken.
 const MOST: usize = 40;
-/// A window that nothing is known about is taken for this.
-const WINDOW: Tokens = Tokens(200_000);
 
 /// What a model found worth knowing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,12 +58,11 @@ pub struct ModelExtractor {
     asker: Asker,
     telling: Telling,
     stages: Stages,
-    window: Tokens,
 }
 
 impl Clone for ModelExtractor {
     fn clone(&self) -> Self {
-        Self { asker: self.asker.anew(), telling: self.telling, stages: self.stages, window: self.window }
+        Self { asker: self.asker.anew(), telling: self.telling, stages: self.stages }
     }
 }
 
@@ -73,12 +70,17 @@ impl ModelExtractor {
     /// An extractor that asks these models.
     pub fn new(models: Arc<Models>) -> Self {
         let asker = Asker::new(models);
-        Self { asker, telling: Telling::default(), stages: Stages::default(), window: WINDOW }
+        Self { asker, telling: Telling::default(), stages: Stages::default() }
     }
 
-    /// The same for a model with this window.
-    pub fn window(mut self, window: Tokens) -> Self {
-        self.window = window;
+    /// The same for models with this window.
+    pub fn window(self, window: Tokens) -> Self {
+        self.sized(vec![window])
+    }
+
+    /// The same for models with these windows, each in its place.
+    pub fn sized(mut self, windows: Vec<Tokens>) -> Self {
+        self.asker = self.asker.sized(windows);
         self
     }
 
@@ -133,10 +135,25 @@ impl ModelExtractor {
 
     /// What is worth knowing of these stretches of a path, each with the number of its first message.
     pub async fn extract(&self, stretches: &[(usize, &[Message])]) -> Result<Learnt, NoKnowledge> {
+        let mut learnt = Err(NoKnowledge::Unanswered("no model is set".to_owned()));
+        for asker in self.asker.ranks() {
+            learnt = self.extract_by(&asker, stretches).await;
+            if !matches!(learnt, Err(NoKnowledge::Unanswered(_))) {
+                break;
+            }
+        }
+        learnt
+    }
+
+    async fn extract_by(
+        &self,
+        asker: &Asker,
+        stretches: &[(usize, &[Message])],
+    ) -> Result<Learnt, NoKnowledge> {
         let mut learnt = Learnt::default();
-        for calls in self.conversations(stretches) {
+        for calls in self.conversations(asker.window(), stretches) {
             let call = knowledge_call(&calls, MOST);
-            let asked = self.asker.ask(&call).await;
+            let asked = asker.ask(&call).await;
             let answer = asked.map_err(|trouble| NoKnowledge::Unanswered(trouble.to_string()))?;
             let found: Vec<Pointed> = pointed(&answer)?.into_iter().take(MOST).collect();
             let all = found.len();
@@ -156,10 +173,9 @@ impl ModelExtractor {
     }
 
     // What was said, in as many conversations as calls are needed. What tools say is nobody's knowledge.
-    fn conversations(&self, stretches: &[(usize, &[Message])]) -> Vec<Conversation> {
+    fn conversations(&self, window: Tokens, stretches: &[(usize, &[Message])]) -> Vec<Conversation> {
         let count = counter();
-        let shown = self.asker.shown_window().unwrap_or(self.window);
-        let most = self.stages.one_call(shown.min(self.window));
+        let most = self.stages.one_call(window);
         let longest = self.telling.options.most;
         let mut all: Vec<Conversation> = Vec::new();
         let mut held = (Tokens::ZERO, 0);

@@ -2,6 +2,7 @@
 
 use epitome_core::{Message, Role, Tokens};
 use epitome_wire::{Dialect, decode_message};
+use serde_json::Value;
 
 use super::job::counter;
 use crate::call::{Call, Prefix};
@@ -13,6 +14,10 @@ pub(super) struct Live {
     pub(super) size: Tokens,
     /// Whether the user spoke last, where two messages of one speaker in a row may be refused.
     wants_answer: bool,
+    /// Whether the model must call a tool, so that it would not write.
+    pub(super) wants_call: bool,
+    /// So much the model thinks before it answers, where it was told to.
+    thoughts: Option<Tokens>,
 }
 
 impl Live {
@@ -27,7 +32,12 @@ impl Live {
             last = message.map(|message| message.role);
         }
         let wants_answer = dialect == Dialect::Anthropic && last == Some(Role::User);
-        Self { prefix, size, wants_answer }
+        let field = |name: &str| {
+            let json = prefix.fields.iter().find(|(field, _)| field == name).map(|(_, json)| json.as_str());
+            json.and_then(|json| serde_json::from_str::<Value>(json).ok()).unwrap_or_default()
+        };
+        let (wants_call, thoughts) = (is_forced(&field("tool_choice")), thoughts(&field("thinking")));
+        Self { prefix, size, wants_answer, wants_call, thoughts }
     }
 
     /// A call behind it.
@@ -35,6 +45,25 @@ impl Live {
         if self.wants_answer {
             call.messages.insert(0, Message::text(Role::Assistant, "(interrupted)"));
         }
+        if let Some(thoughts) = self.thoughts {
+            // Whoever thinks strays as it likes, and what it thinks is output.
+            call.temperature = None;
+            call.max_output += thoughts;
+        }
         call.behind(self.prefix.clone())
+    }
+}
+
+// Whether a choice of tools leaves the model no other choice than to call one.
+fn is_forced(choice: &Value) -> bool {
+    let kind = choice.as_str().or_else(|| choice["mode"].as_str()).or_else(|| choice["type"].as_str());
+    !matches!(kind, None | Some("auto" | "none"))
+}
+
+// What a model may think where it was told to, in the words of Anthropic; other APIs do not count it apart.
+fn thoughts(thinking: &Value) -> Option<Tokens> {
+    match thinking["type"].as_str() {
+        None | Some("disabled") => None,
+        Some(_) => Some(Tokens(thinking["budget_tokens"].as_u64().unwrap_or_default())),
     }
 }

@@ -41,6 +41,16 @@ pub(crate) enum Trouble {
     Unfit(#[from] Unfit),
 }
 
+impl Trouble {
+    /// Whether other models may do better.
+    pub(crate) fn is_of_models(&self) -> bool {
+        !matches!(self, Self::Cancelled | Self::Late)
+    }
+}
+
+/// A window that nothing is known about is taken for this.
+const WINDOW: Tokens = Tokens(200_000);
+
 /// Asks, and keeps the accounts. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
@@ -48,6 +58,8 @@ pub(crate) struct Asker {
     pub(crate) caps: Caps,
     /// What each of the models costs, by its place, where that is known.
     tariffs: Arc<[Option<Tariff>]>,
+    /// What each of the models holds, by its place; the last one stands for all behind it.
+    sizes: Arc<[Tokens]>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cancel: Cancel,
     /// What the servers showed of their windows; it outlives a compaction.
@@ -73,6 +85,7 @@ impl Asker {
             models,
             caps: Caps::default(),
             tariffs: Arc::default(),
+            sizes: Arc::default(),
             clock: Arc::new(MachineClock::default()),
             cancel: Cancel::default(),
             windows: Windows::default(),
@@ -92,7 +105,48 @@ impl Asker {
 
     /// The same without the endpoints before this one.
     pub(super) fn from(&self, first: usize) -> Self {
-        Self { endpoints: first..self.endpoints.end, ..self.clone() }
+        Self { endpoints: first.max(self.endpoints.start)..self.endpoints.end, ..self.clone() }
+    }
+
+    /// The same in ranks, each of which is asked when those before it have failed: an endpoint and those behind it that hold no
+    /// less, so that whatever is made for the first of them can be sent to the others.
+    pub(crate) fn ranks(&self) -> Vec<Self> {
+        let mut ranks: Vec<Self> = Vec::new();
+        let mut held = Tokens::ZERO;
+        for (place, window) in self.each_window() {
+            match ranks.last_mut().filter(|_| window >= held) {
+                Some(rank) => rank.endpoints.end = place + 1,
+                None => {
+                    ranks.push(Self { endpoints: place..place + 1, ..self.clone() });
+                    held = window;
+                }
+            }
+        }
+        ranks
+    }
+
+    /// Whether the endpoint that comes before all others is among those that are asked.
+    pub(super) fn is_first(&self) -> bool {
+        self.endpoints.start == 0
+    }
+
+    /// What all of those that are asked can hold, by what was said of them or by what their servers showed.
+    pub(crate) fn window(&self) -> Tokens {
+        self.each_window().map(|(_, window)| window).min().unwrap_or(WINDOW)
+    }
+
+    fn each_window(&self) -> impl Iterator<Item = (usize, Tokens)> + '_ {
+        let window = |(place, name): (usize, String)| {
+            let said = self.sizes.get(place).or(self.sizes.last()).copied().unwrap_or(WINDOW);
+            let shown = self.windows.limit_of(&name);
+            (place, shown.map_or(said, |shown| shown.min(said)))
+        };
+        self.models.names().enumerate().filter(|(place, _)| self.endpoints.contains(place)).map(window)
+    }
+
+    /// The same for models that hold so much, by their places.
+    pub(crate) fn sized(self, sizes: Vec<Tokens>) -> Self {
+        Self { sizes: sizes.into(), ..self }
     }
 
     /// The place behind this one, where an endpoint may be asked there.
@@ -131,11 +185,6 @@ impl Asker {
         *locked(&self.account)
     }
 
-    /// The window that the servers showed, if any did.
-    pub(crate) fn shown_window(&self) -> Option<Tokens> {
-        self.windows.limit()
-    }
-
     /// Asks once, as often as the models below see fit.
     pub(crate) async fn ask(&self, call: &Call) -> Result<Answer, Trouble> {
         self.ask_from(self.endpoints.start, call).await.map(|(answer, _)| answer)
@@ -145,6 +194,7 @@ impl Asker {
     ///
     /// Where it thought until its output was over, it is asked once more with room for both, and others have that room at once.
     pub(super) async fn ask_from(&self, first: usize, call: &Call) -> Result<(Answer, usize), Trouble> {
+        let first = first.max(self.endpoints.start);
         let thoughts = self.purse.drawn().thoughts;
         let mut call = Call { max_output: call.max_output.max(thoughts), ..call.clone() };
         let (answer, place) = self.ask_once(first, &call).await?;

@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use super::cancel::Cancel;
 use super::caps::Caps;
 use super::carry::Picked;
+use super::check::Judged;
 use super::conversation::Telling;
 use super::finish::{by_code, chosen, finished};
 use super::job::{ByCode, Job};
@@ -44,7 +45,6 @@ type Listener = Arc<dyn Fn(&Written) + Send + Sync>;
 /// What is set once and holds for every summary.
 #[derive(Clone)]
 pub(super) struct Setup {
-    pub(super) window: Tokens,
     pub(super) stages: Stages,
     pub(super) telling: Telling,
     pub(super) kept: Arc<dyn Kept>,
@@ -77,14 +77,10 @@ impl fmt::Debug for ModelSummarizer {
     }
 }
 
-/// A window that nothing is known about is taken for this.
-const WINDOW: Tokens = Tokens(200_000);
-
 impl ModelSummarizer {
     /// A summariser that asks these models, on this runtime.
     pub fn new(models: Arc<Models>, runtime: Handle) -> Self {
         let setup = Setup {
-            window: WINDOW,
             stages: Stages::default(),
             telling: Telling::default(),
             kept: Arc::new(KeptInMemory::default()),
@@ -96,9 +92,15 @@ impl ModelSummarizer {
         Self { setup, asker, runtime }
     }
 
-    /// The same for a model with this window.
-    pub fn window(mut self, window: Tokens) -> Self {
-        self.setup.window = window;
+    /// The same for models with this window.
+    pub fn window(self, window: Tokens) -> Self {
+        self.sized(vec![window])
+    }
+
+    /// The same for models with these windows, each in its place. What a model is told is made for its own window: where one
+    /// gives way to another that holds less, all is parted anew.
+    pub fn sized(mut self, windows: Vec<Tokens>) -> Self {
+        self.asker = self.asker.sized(windows);
         self
     }
 
@@ -217,28 +219,26 @@ impl ModelSummarizer {
         let job = Job::new(request, &self.setup.telling).on(path);
         let before = path.get(..request.range.start).unwrap_or_default();
         let job = if self.setup.live.is_some() { job.knowing(before).knowing(later) } else { job };
-        let ways = Ways { setup: &self.setup, asker: &self.asker, before, stays: later.first() };
         let mut report = Written::default();
-        let mut next = self.runtime.block_on(ways.changed(&job, &mut report));
-        let rebuilt = match &next {
-            Ok(Next::Anew) => Rebuilt::of(request, path, &self.setup.telling, ways.one_call()),
-            _ => None,
-        };
-        let anew = rebuilt.as_ref().map(Rebuilt::request);
-        let anew = anew.as_ref().map(|request| Job::new(request, &self.setup.telling));
-        if let Some(job) = &anew {
-            next = self.runtime.block_on(ways.rebuilt(job, &mut report));
+        let (mut asked, mut rebuilt) = (Err(Trouble::NoAnswer("no model is set".to_owned())), None);
+        for (rank, asker) in self.asker.ranks().iter().enumerate() {
+            if let Err(trouble) = asked.as_ref()
+                && rank > 0
+            {
+                report.troubles.push(trouble.to_string());
+            }
+            let ways = Ways { setup: &self.setup, asker, before, stays: later.first() };
+            (asked, rebuilt) = self.asked(&ways, &job, path, &mut report);
+            if !asked.as_ref().is_err_and(Trouble::is_of_models) {
+                break;
+            }
         }
-        let asked = match next {
-            Ok(Next::Done(judged, rung)) => Ok((judged, rung)),
-            Ok(Next::Anew) => self.runtime.block_on(ways.whole(&job, &mut report)),
-            Ok(Next::Parted(window)) => self.runtime.block_on(ways.parted(&job, window, &mut report)),
-            Err(trouble) => Err(trouble),
-        };
         if self.asker.cancel.is_cancelled() {
             return Err(SummaryError(Trouble::Cancelled.to_string()));
         }
-        let job = anew.filter(|_| report.rebuilt).unwrap_or(job);
+        let anew = rebuilt.as_ref().map(Rebuilt::request);
+        let anew = anew.as_ref().map(|request| Job::new(request, &self.setup.telling));
+        let job = anew.unwrap_or(job);
         let by_code = by_code(&job, offline);
         let picked = match (&asked, &by_code) {
             (Ok(_), Ok(by_code)) => Some(Picked::of(&by_code.text, &job)),
@@ -257,6 +257,34 @@ impl ModelSummarizer {
             listener(&report);
         }
         Ok((chosen?, report))
+    }
+
+    // What models come to that are asked the same, and the messages that it was written from, where those took the place of
+    // an earlier summary.
+    fn asked<'a>(
+        &self,
+        ways: &Ways<'_>,
+        job: &Job<'a>,
+        path: &'a [Message],
+        report: &mut Written,
+    ) -> (Result<(Judged, Rung), Trouble>, Option<Rebuilt<'a>>) {
+        let mut next = self.runtime.block_on(ways.changed(job, report));
+        let rebuilt = match &next {
+            Ok(Next::Anew) => Rebuilt::of(job.request, path, &self.setup.telling, ways.one_call()),
+            _ => None,
+        };
+        if let Some(rebuilt) = &rebuilt {
+            let request = rebuilt.request();
+            let job = Job::new(&request, &self.setup.telling);
+            next = self.runtime.block_on(ways.rebuilt(&job, report));
+        }
+        let asked = match next {
+            Ok(Next::Done(judged, rung)) => Ok((judged, rung)),
+            Ok(Next::Anew) => self.runtime.block_on(ways.whole(job, report)),
+            Ok(Next::Parted(window)) => self.runtime.block_on(ways.parted(job, window, report)),
+            Err(trouble) => Err(trouble),
+        };
+        (asked, rebuilt.filter(|_| report.rebuilt))
     }
 }
 

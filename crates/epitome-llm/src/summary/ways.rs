@@ -143,7 +143,7 @@ impl Ways<'_> {
     }
 
     fn window_now(&self) -> Tokens {
-        self.asker.shown_window().map_or(self.setup.window, |shown| shown.min(self.setup.window))
+        self.asker.window()
     }
 
     fn staged<'j>(&'j self, job: &'j Job<'j>, window: Tokens) -> Staged<'j> {
@@ -187,9 +187,8 @@ impl Ways<'_> {
 
     // A summary that is asked for behind the live request; `None` where that is not possible or brings nothing.
     async fn behind(&self, job: &Job<'_>, report: &mut Written) -> Result<Option<(Judged, Rung)>, Trouble> {
-        let Some(live) = self.setup.live.as_deref().filter(|live| self.is_about(live, job)) else {
-            return Ok(None);
-        };
+        let live = self.setup.live.as_deref().filter(|_| self.asker.is_first());
+        let Some(live) = live.filter(|live| self.is_about(live, job)) else { return Ok(None) };
         let level = job.request.level;
         let (task, mut quotes, form, rung) = match self.changes(job) {
             Some((quotes, form)) => (Task::Delta, quotes, form, Rung::Delta),
@@ -219,7 +218,8 @@ impl Ways<'_> {
         let asks = Tokens(self.setup.stages.reserve.0.min(live.size.0)) + job.room.tokens;
         // Who wants it written anew wants it from the messages, and not from the summary that stands in the live request.
         let repeats = job.earlier.is_some() && self.setup.mode == Mode::Rewrite;
-        begins && !repeats && live.size + asks <= self.window_now()
+        let window = self.asker.behind(live.size).window();
+        begins && !repeats && !live.wants_call && live.size + asks <= window
     }
 
     fn stays(&self, job: &Job<'_>) -> Option<String> {

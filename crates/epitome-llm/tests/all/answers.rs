@@ -89,6 +89,7 @@ async fn what_was_sent_before_is_sent_as_it_was() {
             r#"{"role":"user",  "content":"hé\u00e9"}"#.to_owned(),
             r#"{ "role":"assistant","content":"b"}"#.to_owned(),
         ],
+        fields: Vec::new(),
     };
     let upstream = Upstream::new(vec![Act::say("yes")]);
     client(&upstream, "anthropic").ask(&call().behind(prefix.clone())).await.unwrap();

@@ -137,30 +137,27 @@ impl<'a> Request<'a> {
 
     /// Tells a session what is sent beside the conversation.
     pub(super) fn say_beside(&self, session: &Session) {
-        let mut system = self.system().to_owned();
-        for at in 0..self.leading {
-            system.push_str(self.body.message(at));
-        }
-        session.beside(&system, self.body.tools_text().unwrap_or_default());
+        session.beside_of(&self.body, self.leading);
     }
 
     /// What tells whether that has changed.
-    pub(super) fn beside(&self) -> blake3::Hash {
+    pub(super) fn terms_beside(&self) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(self.system().as_bytes()).update(b"\0");
+        hasher.update(self.beside().as_bytes());
+        for (name, json) in self.body.cache_fields() {
+            hasher.update(name.as_bytes()).update(b"\0").update(json.as_bytes()).update(b"\0");
+        }
+        hasher.finalize()
+    }
+
+    /// The instructions and the tools.
+    fn beside(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.body.system_text().unwrap_or_default().as_bytes()).update(b"\0");
         for at in 0..self.leading {
             hasher.update(self.body.message(at).as_bytes());
         }
         hasher.update(self.body.tools_text().unwrap_or_default().as_bytes()).finalize()
-    }
-
-    fn system(&self) -> &'a str {
-        let field = match self.dialect {
-            Dialect::Anthropic => "system",
-            Dialect::Responses => "instructions",
-            _ => return "",
-        };
-        self.body.field(field).unwrap_or_default()
     }
 }
 

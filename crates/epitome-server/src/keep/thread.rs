@@ -106,7 +106,7 @@ impl Thread {
             scan: request.body.scan_of(),
             leading: request.leading,
             ordinals: arrived.ordinals.clone(),
-            beside: request.beside(),
+            beside: request.terms_beside(),
             turn: arrived.turn,
             sent: None,
             hidden: Tokens::ZERO,
@@ -218,7 +218,7 @@ impl Thread {
 
     /// Tells the session what is sent beside the conversation, where that has changed.
     pub(super) fn say_beside(&self, request: &Request<'_>) {
-        let beside = request.beside();
+        let beside = request.terms_beside();
         if std::mem::replace(&mut self.at().beside, beside) != beside {
             request.say_beside(&self.session);
         }

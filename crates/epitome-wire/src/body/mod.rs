@@ -136,17 +136,32 @@ impl<'a> Body<'a> {
     ///
     /// Chat Completions has none: there they are the leading messages.
     pub fn system(&self) -> Result<Option<Message>, WireError> {
-        let name = match self.dialect {
-            Dialect::Anthropic => "system",
-            Dialect::Responses => "instructions",
-            Dialect::Chat => return Ok(None),
-        };
-        let Some(json) = self.field(name) else { return Ok(None) };
+        let Some(json) = self.system_text() else { return Ok(None) };
         let node = Node::new(json, Span { start: 0, end: json.len() });
         let content = anthropic::content(node)?;
         Ok(content
             .map(|content| Message::new(Role::System, content.blocks))
             .filter(|system| !system.blocks.is_empty()))
+    }
+
+    /// The JSON of these instructions.
+    pub fn system_text(&self) -> Option<&'a str> {
+        match self.dialect {
+            Dialect::Anthropic => self.field("system"),
+            Dialect::Responses => self.field("instructions"),
+            Dialect::Chat => None,
+        }
+    }
+
+    /// The JSON of other fields that the provider's cache depends on, by their names: whoever changes one of them has what was
+    /// cached of the messages read anew, or is sent where it is not.
+    pub fn cache_fields(&self) -> impl Iterator<Item = (&'static str, &'a str)> + '_ {
+        let names: &[&'static str] = match self.dialect {
+            Dialect::Anthropic => &["thinking", "tool_choice"],
+            Dialect::Chat => &["tool_choice", "parallel_tool_calls", "reasoning_effort", "prompt_cache_key"],
+            Dialect::Responses => &["tool_choice", "parallel_tool_calls", "reasoning", "prompt_cache_key"],
+        };
+        names.iter().filter_map(|name| Some((*name, self.field(name)?)))
     }
 
     /// The JSON of the tools that the model may call.

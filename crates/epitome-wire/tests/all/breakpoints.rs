@@ -1,7 +1,7 @@
 //! Breakpoints of the cache stay, stay few, and stand only where they may.
 
 use epitome_wire::check::{Rule, check};
-use epitome_wire::{Dialect, Gone, count_breakpoints, decode_message, keep_breakpoints};
+use epitome_wire::{Dialect, Gone, count_breakpoints, decode_message, keep_breakpoints, room_for_breakpoint};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -93,6 +93,21 @@ fn of_several_the_one_that_lives_longest_stays() {
     let sent = [user("summary")];
     for gone in [[(&*long, 1), (&*short, 1)], [(&*short, 1), (&*long, 1)]] {
         assert_eq!(kept(0, &gone, &sent), [marked("summary", HOUR)]);
+    }
+}
+
+#[test]
+fn the_oldest_breakpoints_make_room_for_another() {
+    let sent = [marked("a", FIVE), user("b"), marked("c", FIVE), marked("d", FIVE)];
+    for (outside, left) in [(0, 3), (1, 2), (2, 1), (3, 0), (4, 0)] {
+        let mut after = sent.to_vec();
+        assert_eq!(room_for_breakpoint(outside, &mut after), outside < 4, "{outside}");
+        let kept: Vec<usize> = after.iter().map(|json| count_breakpoints(json)).collect();
+        assert_eq!(kept.iter().sum::<usize>(), left, "{outside}: {after:?}");
+        assert!(kept.is_sorted_by_key(|count| *count) || left == 3, "the later ones stay: {after:?}");
+        if left == 3 {
+            assert_eq!(after, sent, "what has room stays as it is");
+        }
     }
 }
 

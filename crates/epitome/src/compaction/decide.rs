@@ -50,6 +50,14 @@ pub(crate) struct Written {
     pub(crate) tab: Option<Tab>,
 }
 
+impl Written {
+    // Whether anything of it is told by a summary.
+    fn is_told(&self) -> bool {
+        let segments = self.compaction.iter().flat_map(|compaction| &compaction.segments);
+        segments.into_iter().any(|segment| matches!(segment, Segment::Summary { .. }))
+    }
+}
+
 impl Case {
     pub(crate) fn new(session: &Session, picture: Picture, ask: &Compact) -> Self {
         Self {
@@ -91,7 +99,11 @@ impl Case {
             return self.written().await;
         }
         let tab = Tab::open(&self.session, purse);
-        let asking = Self { model: Asked::of(&self.session, &self.picture, &tab).await, ..self.clone() };
+        let (model, busy) = match Asked::of(&self.session, &self.picture, &tab).await {
+            Ok(model) => (model, None),
+            Err(busy) => (None, Some(busy)),
+        };
+        let asking = Self { model, ..self.clone() };
         // Whoever does not wait any longer has nothing asked any longer.
         let _ends = asking.model.as_ref().map(Asked::ends);
         let patience = self.patience();
@@ -99,7 +111,13 @@ impl Case {
             biased;
             written = asking.written() => match written {
                 Err(Error::Interrupted(why)) => why,
-                written => return written.map(|written| Written { tab: Some(tab), ..written }),
+                written => return written.map(|mut written| {
+                    if let Some(busy) = busy.filter(|_| written.is_told()) {
+                        tracing::warn!(target: events::COMPACT, %busy, "the offline summariser takes over");
+                        written.notes.push(format!("offline: {busy}"));
+                    }
+                    Written { tab: Some(tab), ..written }
+                }),
             },
             () = self.engine.0.waits.sleep(patience) => {
                 format!("no summary came within {} s", patience.as_secs_f64())

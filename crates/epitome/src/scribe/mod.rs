@@ -118,24 +118,29 @@ impl Scribe {
         let runtime = Handle::try_current().map_err(|_| ScribeError::NoRuntime)?;
         let names = summary.summarizer.0.iter();
         let endpoints: Vec<Endpoint> = names.map(|name| endpoint(name, table)).collect::<Result<_, _>>()?;
+        let seconds = Duration::from_secs;
+        let longest = seconds(summary.summary_max_seconds);
+        let limits = Limits::lasting(longest);
         let clients = endpoints.iter().map(|endpoint| {
-            Client::new(endpoint.clone(), keys.of(endpoint), Limits::default()).map_err(ScribeError::from)
+            Client::new(endpoint.clone(), keys.of(endpoint), limits).map_err(ScribeError::from)
         });
         let clients: Vec<Client> = clients.collect::<Result<_, _>>()?;
-        let models = Arc::new(Models::new(clients).timed(Arc::clone(&clock), Chance::default()));
-        let seconds = Duration::from_secs;
+        // Those who ask have a purse with a limit of its own.
+        let models = Models::new(clients).within(longest).timed(Arc::clone(&clock), Chance::default());
+        let models = Arc::new(models);
         let caps = Caps {
             calls: summary.summary_max_calls,
             tokens: summary.summary_max_tokens,
             money: summary.summary_max_cost,
-            time: seconds(summary.summary_max_seconds),
+            time: longest,
         };
         let mode = if summary.summary_delta { Mode::Delta } else { Mode::Rewrite };
         let telling = Telling { options: summary.transcript(), masks: settings.compact.mask_secrets };
-        let window = window(&endpoints, table);
+        let window = |endpoint: &Endpoint| table.get(endpoint.model()).model.window;
+        let sizes: Vec<Tokens> = endpoints.iter().map(window).collect();
         let (windows, watch) = (Windows::default(), Stopwatch::default());
         let summarizer = ModelSummarizer::new(Arc::clone(&models), runtime)
-            .window(window)
+            .sized(sizes.clone())
             .windows(windows.clone())
             .watched(watch.clone())
             .telling(telling)
@@ -143,7 +148,7 @@ impl Scribe {
             .caps(caps)
             .timed(Arc::clone(&clock));
         let extractor = ModelExtractor::new(models)
-            .window(window)
+            .sized(sizes)
             .windows(windows.clone())
             .telling(telling)
             .caps(caps)
@@ -172,7 +177,7 @@ impl Scribe {
             endpoints: endpoints.iter().map(ToString::to_string).collect(),
             windows,
             patience: seconds(summary.summary_wait_seconds),
-            longest: seconds(summary.summary_max_seconds),
+            longest,
         }))
     }
 
@@ -227,22 +232,20 @@ fn endpoint(name: &str, table: &ModelTable) -> Result<Endpoint, ScribeError> {
     whole.parse().map_err(wrong)
 }
 
-// What the smallest of them holds, so that each can take over from the others.
-fn window(endpoints: &[Endpoint], table: &ModelTable) -> Tokens {
-    let windows = endpoints.iter().map(|endpoint| table.get(endpoint.model()).model.window);
-    windows.min().unwrap_or(epitome_core::compact::DEFAULT_WINDOW)
-}
-
-// A server of one's own has no price.
+// A server of one's own has no price but one that somebody set; a price that somebody set holds wherever the model is asked.
 fn tariff(endpoint: &Endpoint, table: &ModelTable) -> Option<Tariff> {
-    let found = table.get(endpoint.model());
-    let is_known = !matches!(found.warning, Some(Warning::Unknown { .. }));
-    (is_known && !endpoint.is_loopback() && found.model.price.input > 0.0).then(|| Tariff::of(&found.model))
+    let model = table.get(endpoint.model()).model;
+    let is_own = table.has_own_price(endpoint.model());
+    // Whoever sets no more than the window of an unknown model does not say what it costs.
+    let known = ModelTable::default().get(endpoint.model());
+    let is_known = !matches!(known.warning, Some(Warning::Unknown { .. })) && model.price.input > 0.0;
+    (is_own || is_known && !endpoint.is_loopback()).then(|| Tariff::of(&model))
 }
 
 #[cfg(test)]
 mod tests {
     use epitome_core::cost::Money;
+    use epitome_core::models::{ModelPatch, Price};
 
     use super::*;
 
@@ -268,6 +271,29 @@ mod tests {
         );
         assert_eq!(of(&[own, priced], None).tariff(), None);
         assert!(of(&[priced, own], None).tariff().is_some());
+    }
+
+    #[test]
+    fn a_price_that_somebody_set_holds_wherever_the_model_is_asked() {
+        let mut table = ModelTable::default();
+        let price = |input, output| ModelPatch { price: Some(Price { input, output }), ..Default::default() };
+        let window = ModelPatch { window: Some(Tokens(8_192)), ..Default::default() };
+        table.extend([
+            ("mine".to_owned(), price(2.0, 4.0)),
+            ("free".to_owned(), price(0.0, 0.0)),
+            ("guessed".to_owned(), window.clone()),
+            ("gpt-4o-mini".to_owned(), window),
+        ]);
+        let tariff = |name: &str| tariff(&name.parse().unwrap(), &table);
+        let (here, there) = ("http://127.0.0.1:9/v1", "https://models.example/v1");
+        for at in [here, there] {
+            assert_eq!(tariff(&format!("openai:mine@{at}")), Some(Tariff::of(&table.get("mine").model)));
+            let free = tariff(&format!("openai:free@{at}")).unwrap();
+            assert_eq!(free.input(Tokens(1_000), Tokens::ZERO), Money::ZERO);
+            assert_eq!(tariff(&format!("openai:guessed@{at}")), None, "nobody said what it costs");
+        }
+        assert_eq!(tariff(&format!("openai:gpt-4o-mini@{here}")), None, "a server of one's own has no price");
+        assert!(tariff(&format!("openai:gpt-4o-mini@{there}")).is_some());
     }
 
     #[test]

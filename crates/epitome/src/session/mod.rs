@@ -1,6 +1,7 @@
 //! Sessions: where an agent says what it says, and asks what to send.
 
 mod append;
+mod beside;
 mod context;
 mod draft;
 mod fork;
@@ -18,8 +19,8 @@ mod warm;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-use epitome_core::Tokens;
 use epitome_ledger::model::{Expect, SessionId, TurnId};
+use epitome_wire::Body;
 
 pub use context::{Context, ContextMessage};
 pub(crate) use draft::Draft;
@@ -34,6 +35,7 @@ pub(crate) use undo::UNDO;
 pub use undo::{Run, Undo};
 pub(crate) use warm::{Warm, place};
 
+use self::beside::Beside;
 use crate::engine::{Engine, Inner};
 use crate::error::Result;
 
@@ -72,12 +74,27 @@ impl Session {
 
     /// Says what is sent beside the messages: the system prompt and the definitions of tools. They are counted, and not recorded.
     pub fn beside(&self, system: &str, tools: &str) {
+        self.count_beside([system, tools].into_iter());
+        self.keep_beside(|| Beside::said(system, tools));
+    }
+
+    /// The same by a request that carries the messages; so many of those at its beginning are the operator's, and no part of the
+    /// conversation. What else of it the provider's cache depends on is known then, too, where summaries are asked for behind it.
+    pub fn beside_of(&self, body: &Body<'_>, leading: usize) {
+        let system = body.system_text();
+        let messages = (0..leading).map(|at| body.message(at));
+        self.count_beside(system.into_iter().chain(messages).chain(body.tools_text()));
+        self.keep_beside(|| Beside::sent(body, leading));
+    }
+
+    fn count_beside<'t>(&self, texts: impl Iterator<Item = &'t str>) {
         let counter = &self.inner().counter;
-        let count = |text: &str| if text.is_empty() { Tokens::ZERO } else { counter.text(text) };
-        self.slot.set_outside(count(system) + count(tools));
+        self.slot.set_outside(texts.filter(|text| !text.is_empty()).map(|text| counter.text(text)).sum());
+    }
+
+    fn keep_beside(&self, beside: impl FnOnce() -> Beside) {
         if self.inner().scribe.as_ref().is_some_and(|scribe| scribe.behind.is_some()) {
-            let mut beside = self.slot.beside.lock().unwrap_or_else(PoisonError::into_inner);
-            *beside = Some(Arc::new((system.to_owned(), tools.to_owned())));
+            *self.slot.beside.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(beside()));
         }
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use epitome_core::Tokens;
 use epitome_ledger::model::SessionId;
 
+use super::beside::Beside;
 use super::warm::Warm;
 use crate::compaction::{Breaker, Preparation};
 
@@ -27,8 +28,8 @@ pub(crate) struct Slot {
     pub(crate) side_door: tokio::sync::Mutex<()>,
     /// A compaction that is prepared in the background.
     pub(crate) preparation: Mutex<Preparation>,
-    /// What is sent beside the messages, where summaries are asked for behind it: instructions and tools.
-    pub(crate) beside: Mutex<Option<Arc<(String, String)>>>,
+    /// What is sent beside the messages, where summaries are asked for behind it.
+    pub(crate) beside: Mutex<Option<Arc<Beside>>>,
     /// Tokens of what is sent beside the messages.
     outside: AtomicU64,
     /// How often what was sent was refused as too long since something was last said.

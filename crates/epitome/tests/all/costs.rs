@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use epitome::core::compact::StrategyName;
+use epitome::core::cost::{Money, Tariff};
+use epitome::core::models::{ModelPatch, ModelTable, Price};
 use epitome::core::pressure::Level;
 use epitome::{Answer, Builder, Compact, Compacting, Hook, Session, Tokens, Told};
 use serde_json::Value;
@@ -23,6 +25,9 @@ on_both!(
     caps_hold_for_a_compaction_however_often_it_begins_again,
     what_is_learnt_draws_on_the_same_purse,
     what_came_to_nothing_can_be_asked_for,
+    what_a_price_of_ones_own_comes_to_is_recorded,
+    money_that_was_spent_in_vain_is_recorded,
+    a_cap_on_money_holds,
 );
 
 /// Tokens in and out of what was spent.
@@ -188,6 +193,85 @@ async fn what_came_to_nothing_can_be_asked_for(place: Place) {
     let calls = upstream.requests().len();
     assert_eq!((spent.calls, spent.usage.total_input()), (calls, Tokens(20_000 * calls as u64)));
     assert_eq!(session.spent_in_vain().await, Some(spent), "it is not told to anybody yet");
+}
+
+/// A server of one's own whose model costs what its owner says.
+fn priced() -> (ModelTable, Tariff) {
+    let mut models = ModelTable::default();
+    let price = Some(Price { input: 3.0, output: 15.0 });
+    models.extend([("some-model".to_owned(), ModelPatch { price, ..Default::default() })]);
+    let tariff = Tariff::of(&models.get("some-model").model);
+    (models, tariff)
+}
+
+/// What was spent in money, and what its tokens come to.
+fn money(spent: &Value, tariff: &Tariff) -> (f64, f64) {
+    let figure = |name: &str| Tokens(spent[name].as_u64().unwrap());
+    let usage = epitome::Usage {
+        input: figure("input"),
+        cache_read: figure("cache_read"),
+        cache_write: figure("cache_write"),
+        output: figure("output"),
+    };
+    let expected = tariff.billed(&usage) + tariff.output(usage.total_input(), usage.output);
+    (spent["micro_dollars"].as_f64().unwrap(), expected.as_micros())
+}
+
+async fn what_a_price_of_ones_own_comes_to_is_recorded(place: Place) {
+    let upstream = Upstream::new(vec![Act::Say(Reply::new(SUMMARY).billed(20_000, 8_000))]);
+    let (models, tariff) = priced();
+    let engine = by_model(&place, &upstream, &HandClock::new()).models(models).build().await.unwrap();
+    let session = engine.session("priced").await.unwrap();
+    talk_until(&session, Level::Warn).await;
+    let outcome = session.compact(Compact::now().within(Tokens(6_000))).await.unwrap();
+    assert!(outcome.is_done());
+    let (_, report) = record(&session).await;
+    let (paid, expected) = money(&report["summaries"]["spent"], &tariff);
+    assert!(paid > 30_000.0 && (paid - expected).abs() < 0.001, "{paid} of {expected}: {report}");
+    assert_eq!(outcome.spent.unwrap().money, Some(Money::of_micros(paid)));
+}
+
+async fn money_that_was_spent_in_vain_is_recorded(place: Place) {
+    let upstream = Upstream::new(vec![Act::Say(Reply::new(SUMMARY).billed(20_000, 8_000))]);
+    let (models, tariff) = priced();
+    let engine = by_model(&place, &upstream, &HandClock::new()).models(models).build().await.unwrap();
+    let session = engine.session("vain-money").await.unwrap();
+    talk_until(&session, Level::Soft).await;
+    session.context().await.unwrap();
+    session.prepared().await;
+    // What is ready knows nothing of this.
+    session.pin(0..1, None).await.unwrap();
+    talk_until(&session, Level::Hard).await;
+    session.context().await.unwrap();
+    let (_, report) = record(&session).await;
+    let (paid, expected) = money(&report["unused"], &tariff);
+    assert!(paid > 30_000.0 && (paid - expected).abs() < 0.001, "{paid} of {expected}: {report}");
+}
+
+async fn a_cap_on_money_holds(place: Place) {
+    // The model's answers are of no use, so that it is asked again where that may be paid.
+    let asked = async |cap: Option<Money>| {
+        let upstream = Upstream::new(vec![Act::Say(Reply::new("I would rather not.").billed(20_000, 0))]);
+        let mut settings = epitome::Settings::default();
+        settings.summary.summary_max_cost = cap;
+        let model = format!("anthropic:some-model@{}", upstream.url());
+        let builder = place.builder().settings(settings).models(priced().0);
+        let builder = builder.summaries_by([model.as_str()]).waits(HandClock::new());
+        let engine = builder.build().await.unwrap();
+        let session = engine.session(format!("capped at {cap:?}")).await.unwrap();
+        talk_until(&session, Level::Warn).await;
+        let outcome = session.compact(Compact::now().within(Tokens(6_000))).await.unwrap();
+        assert!(outcome.is_done() && !outcome.notes.iter().any(|note| note.contains("does not hold")));
+        let paid = outcome.spent.and_then(|spent| spent.money).unwrap_or(Money::ZERO);
+        engine.close().await;
+        (upstream.requests().len(), paid)
+    };
+    let (free, paid) = asked(None).await;
+    assert!(free > 1 && paid > Money::micros(100_000), "{free} calls for {paid}");
+    assert_eq!(asked(Some(Money::micros(1_000))).await, (0, Money::ZERO), "not one call may be paid");
+    let cap = Money::micros(170_000);
+    let (calls, paid) = asked(Some(cap)).await;
+    assert!(calls >= 1 && calls <= free && paid <= cap, "{calls} of {free} calls for {paid}");
 }
 
 async fn who_closes_the_engine_ends_learning(place: Place) {

@@ -5,6 +5,7 @@
 mod agent;
 mod arrivals;
 mod background;
+mod behind;
 mod billing;
 mod bound;
 mod contention;

@@ -153,7 +153,7 @@ fn prefix(api: &str, sent: &[Message]) -> Prefix {
         _ => Dialect::Responses,
     };
     let messages = sent.iter().flat_map(|message| encode_message(dialect, message).unwrap()).collect();
-    Prefix { system: None, tools: Some("[]".to_owned()), messages }
+    Prefix { system: None, tools: Some("[]".to_owned()), messages, fields: Vec::new() }
 }
 
 /// What happened in schedules, by name.

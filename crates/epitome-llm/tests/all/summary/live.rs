@@ -38,6 +38,7 @@ pub(super) fn prefix(api: &str, messages: &[Message]) -> Prefix {
         system: (api != "openai").then_some(system),
         tools: Some(r#"[{"name" : "bash", "z":1, "a":2}]"#.to_owned()),
         messages,
+        fields: Vec::new(),
     }
 }
 
@@ -180,4 +181,64 @@ fn it_is_checked_like_every_other() {
     let (text, written) = write(&upstream, "anthropic", &path, &[], same);
     assert!(written.live && written.invented == 1, "{written:?}");
     assert!(!text.contains("vault") && text.contains("tests/leap.rs"), "{text}");
+}
+
+const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
+
+/// A request of Anthropic's, each of whose messages came with a breakpoint when it was new.
+fn marked(path: &[Message], thinking: &str, choice: &str) -> Prefix {
+    let text = |role: &str, text: &str| {
+        format!(r#"{{"role":"{role}","content":[{{"type":"text","text":"{text}",{MARK}}}]}}"#)
+    };
+    let roles = path.iter().map(|message| if message.role == Role::Assistant { "assistant" } else { "user" });
+    let messages = roles.enumerate().map(|(number, role)| text(role, &format!("message {number}")));
+    Prefix {
+        system: Some(format!(r#"[{{"type":"text","text":"You are an agent.",{MARK}}}]"#)),
+        tools: Some(format!(r#"[{{"name":"bash","input_schema":{{"type":"object"}},{MARK}}}]"#)),
+        messages: messages.collect(),
+        fields: vec![
+            ("thinking".to_owned(), thinking.to_owned()),
+            ("tool_choice".to_owned(), choice.to_owned()),
+        ],
+    }
+}
+
+fn write_behind(upstream: &Upstream, prefix: Prefix) -> Written {
+    let path = conversation();
+    write(upstream, "anthropic", &path, &[], |model| model.behind(prefix)).1
+}
+
+#[test]
+fn what_the_cache_depends_on_is_sent_as_it_was() {
+    let (thinking, choice) = (r#"{ "type":"enabled","budget_tokens":5000 }"#, r#"{"type" : "auto"}"#);
+    let upstream = Upstream::new(vec![Act::say(GOOD)]);
+    let written = write_behind(&upstream, marked(&conversation(), thinking, choice));
+    assert!(written.live, "{written:?}");
+    let sent = upstream.requests().remove(0);
+    assert!(sent.text.contains(thinking) && sent.text.contains(choice), "{}", sent.text);
+    // A model that thinks takes no temperature, and needs room for more than its thoughts.
+    assert!(sent.body["temperature"].is_null() && sent.body["max_tokens"].as_u64() > Some(5_000));
+    assert_eq!(sent.text.matches(MARK).count(), 4, "{}", sent.text);
+    let prefix = marked(&conversation(), thinking, choice);
+    for part in prefix.system.iter().chain(&prefix.tools) {
+        assert!(sent.text.contains(part.as_str()), "{part}");
+    }
+    let last = sent.body["messages"].as_array().unwrap().last().unwrap();
+    assert!(last.to_string().contains("cache_control"), "the question carries one itself");
+}
+
+#[test]
+fn who_must_call_a_tool_is_not_asked_behind_it() {
+    for (choice, is_live) in [
+        (r#"{"type":"any"}"#, false),
+        (r#"{"type":"tool","name":"bash"}"#, false),
+        (r#""required""#, false),
+        (r#""auto""#, true),
+        ("null", true),
+    ] {
+        let upstream = Upstream::new(vec![Act::say(GOOD)]);
+        let written = write_behind(&upstream, marked(&conversation(), "null", choice));
+        assert_eq!(written.live, is_live, "{choice}: {written:?}");
+        assert_eq!(upstream.requests().len(), 1, "{choice}: no call is wasted");
+    }
 }

@@ -9,6 +9,7 @@ mod live;
 mod means;
 mod obeyed;
 mod quoting;
+mod ranks;
 mod rebuilt;
 mod schedules;
 mod staged;
