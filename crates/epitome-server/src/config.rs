@@ -14,6 +14,9 @@ pub const PORT: u16 = 8484;
 pub struct Limits {
     /// The bytes of a request's body, as they come.
     pub body: u64,
+    /// The bytes of an answer that are kept to be looked at when it is over; what goes beyond is forwarded all the same. The longest
+    /// answers of models, each token in an event of its own, have a few megabytes, while a server that never ends would fill the memory.
+    pub answer: usize,
     /// Connections of clients at once; more wait.
     pub connections: usize,
     /// Until the head of a request is there, also of the next one on a connection that is kept.
@@ -38,6 +41,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body: 64 << 20,
+            answer: 32 << 20,
             connections: 4096,
             head: Duration::from_secs(120),
             upload: Duration::from_secs(60),

@@ -117,6 +117,8 @@ pub struct Seen {
     pub headers: HeaderMap,
     /// Its body, still encoded as `headers` say.
     pub chunks: Vec<Bytes>,
+    /// Whether there was more of it than is kept: the rest was forwarded without a look.
+    pub is_clipped: bool,
     /// How it ended.
     pub end: End,
     /// From the request's arrival to the first byte of the answer's body.

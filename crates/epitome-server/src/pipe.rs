@@ -190,7 +190,8 @@ impl Pipe {
             }
         };
         let Errand { body, up, mut back, watch } = errand;
-        let tap = Tap::new(watch, received, self.tasks.clone(), Arc::clone(&self.metrics));
+        let most = self.config.limits.answer;
+        let tap = Tap::new(watch, received, most, self.tasks.clone(), Arc::clone(&self.metrics));
         let mut head = addressed(head, upstream)?;
         headers::set(&mut head.headers, &up);
         self.metrics.added(whole.elapsed());

@@ -1,4 +1,4 @@
-//! The side of an errand: collects what is forwarded, without a copy, and tells the watch how it ended, once.
+//! The side of an errand: collects what is forwarded, without a copy and up to a limit, and tells the watch how it ended, once.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,11 +13,18 @@ use tokio_util::task::TaskTracker;
 use crate::keeper::{End, Retry, Seen, Watch};
 use crate::metrics::Metrics;
 
+/// What a piece takes beside its bytes, so that an answer in tiny pieces counts for what it costs to keep.
+const PIECE: usize = size_of::<Bytes>();
+
 /// One errand that is looked at, from the moment it goes up. Dropped before its end, the client went away.
 pub(crate) struct Tap {
     watch: Option<Box<dyn Watch>>,
     seen: Seen,
     received: Instant,
+    /// So much of the answer is kept.
+    most: usize,
+    /// So much was there to be kept.
+    size: usize,
     tasks: TaskTracker,
     metrics: Arc<Metrics>,
 }
@@ -26,6 +33,7 @@ impl Tap {
     pub(crate) fn new(
         watch: Option<Box<dyn Watch>>,
         received: Instant,
+        most: usize,
         tasks: TaskTracker,
         metrics: Arc<Metrics>,
     ) -> Self {
@@ -33,11 +41,12 @@ impl Tap {
             status: None,
             headers: HeaderMap::new(),
             chunks: Vec::new(),
+            is_clipped: false,
             end: End::CutByClient,
             first_byte: None,
             took: Duration::ZERO,
         };
-        Self { watch, seen, received, tasks, metrics }
+        Self { watch, seen, received, most, size: 0, tasks, metrics }
     }
 
     /// Whether anybody still looks on.
@@ -57,7 +66,12 @@ impl Tap {
     pub(crate) fn forwarded(&mut self, chunk: &Bytes) {
         if self.is_watched() {
             self.seen.first_byte.get_or_insert_with(|| self.received.elapsed());
-            self.seen.chunks.push(chunk.clone());
+            self.size = self.size.saturating_add(chunk.len() + PIECE);
+            if self.size <= self.most {
+                self.seen.chunks.push(chunk.clone());
+            } else {
+                self.seen.is_clipped = true;
+            }
         }
     }
 
@@ -86,6 +100,7 @@ impl Tap {
             status: self.seen.status,
             headers: std::mem::replace(&mut self.seen.headers, empty),
             chunks: std::mem::take(&mut self.seen.chunks),
+            is_clipped: self.seen.is_clipped,
             end,
             first_byte: self.seen.first_byte,
             took: self.received.elapsed(),

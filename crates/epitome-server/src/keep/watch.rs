@@ -126,6 +126,7 @@ impl Watching {
         let status = seen.status.map(|status| status.as_u16());
         let answer = read(self.dialect, &seen);
         let mut note = match &seen.end {
+            End::Whole if seen.is_clipped => Some("only the beginning of the answer is recorded".to_owned()),
             End::Whole => self.told.note.take(),
             End::CutByUpstream => Some("the upstream broke off".to_owned()),
             End::CutByClient => Some("the client went away".to_owned()),
@@ -243,7 +244,10 @@ pub(super) fn read(dialect: Dialect, seen: &Seen) -> Option<Answer> {
     let kind = seen.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let decoded = seen.decoded();
     let chunks = std::iter::once(decoded.bytes.as_ref());
-    Some(read_answer(dialect, kind.starts_with("text/event-stream"), chunks))
+    let mut answer = read_answer(dialect, kind.starts_with("text/event-stream"), chunks);
+    // As much as was kept is what can be recorded.
+    answer.is_whole &= !seen.is_clipped;
+    Some(answer)
 }
 
 impl Watch for Watching {

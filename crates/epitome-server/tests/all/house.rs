@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use epitome::ledger::{Ledger, Options, Paging};
 use epitome::{Dialect, Layers, SessionFilter, Tokens};
-use epitome_server::{Config, Keeping, Server, Sessions, Source};
+use epitome_server::{Config, Keeping, Limits, Server, Sessions, Source};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -52,6 +52,17 @@ impl House {
         upstream: Upstream,
         change: impl FnOnce(&mut Keeping),
     ) -> Self {
+        Self::bearing(source, folder, upstream, change, |_| {}).await
+    }
+
+    /// With other limits.
+    pub(crate) async fn bearing(
+        source: Source,
+        folder: tempfile::TempDir,
+        upstream: Upstream,
+        change: impl FnOnce(&mut Keeping),
+        limit: impl FnOnce(&mut Limits),
+    ) -> Self {
         let mut keeping =
             Keeping::of(source, Layers::default().finish().unwrap(), folder.path().join("spool"));
         keeping.window = Some(Tokens(32_000));
@@ -61,6 +72,7 @@ impl House {
         config.listen = ([127, 0, 0, 1], 0).into();
         config.upstreams.anthropic = upstream.url().parse().unwrap();
         config.upstreams.openai = upstream.url().parse().unwrap();
+        limit(&mut config.limits);
         let server = Server::bind(config, Some(Arc::new(sessions.clone()))).await.unwrap();
         let url = format!("http://{}", server.addr());
         let (stop, stopped) = oneshot::channel();

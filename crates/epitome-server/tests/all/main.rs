@@ -7,6 +7,7 @@ mod away;
 mod becoming;
 mod cut;
 mod elsewhere;
+mod endless;
 mod faults;
 mod gone;
 mod house;
