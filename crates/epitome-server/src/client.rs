@@ -14,6 +14,9 @@ use crate::config::Config;
 use crate::error::ServerError;
 use crate::upload::Upload;
 
+/// After so many questions of the operating system without an answer a connection is dead.
+const UNANSWERED: u32 = 3;
+
 /// What sends requests up.
 pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Upload>;
 
@@ -29,11 +32,20 @@ pub(crate) fn new(config: &Config) -> Result<HttpClient, ServerError> {
     Ok(builder(config).build(connector.enable_all_versions().wrap_connector(http(config))))
 }
 
+// A peer that vanished, because a machine slept or a router forgot the connection, never says so. The operating system asks for it, on
+// connections that rest as on those that wait: it answers there whatever its server is doing, so that a model may think for as long as it
+// likes. Where we have sent something, nobody asks; then the time counts until that is acknowledged.
 fn http(config: &Config) -> HttpConnector {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
     http.set_connect_timeout(Some(config.limits.connect));
+    let ping = config.limits.ping;
+    http.set_keepalive(Some(ping));
+    http.set_keepalive_interval(Some(ping));
+    http.set_keepalive_retries(Some(UNANSWERED));
+    #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+    http.set_tcp_user_timeout(Some(ping * (UNANSWERED + 1)));
     http
 }
 
@@ -44,6 +56,11 @@ fn builder(config: &Config) -> Builder {
         .timer(TokioTimer::new())
         .pool_idle_timeout(config.limits.kept)
         .http1_preserve_header_case(true)
+        // All calls share one connection of HTTP/2, so that a dead one would hold all of them up. Its pings are answered by the server's
+        // connection and not by the model.
+        .http2_keep_alive_interval(config.limits.ping)
+        .http2_keep_alive_timeout(config.limits.ping)
+        .http2_keep_alive_while_idle(true)
         .http2_adaptive_window(true);
     builder
 }

@@ -27,6 +27,11 @@ pub struct Limits {
     pub connect: Duration,
     /// Until an upstream begins to answer, and between two pieces of its answer. Models think for minutes.
     pub idle: Duration,
+    /// After which an upstream is asked whether its connection is alive, and within which it has to say so. That is no limit for
+    /// models: connections answer while they think.
+    pub ping: Duration,
+    /// For which the beginning of a good answer is held back until it is known whether it is one.
+    pub held: Duration,
     /// For which a client may leave unread what is sent to it.
     pub drain: Duration,
     /// For which a connection to an upstream is kept without use.
@@ -47,6 +52,8 @@ impl Default for Limits {
             upload: Duration::from_secs(60),
             connect: Duration::from_secs(10),
             idle: Duration::from_secs(15 * 60),
+            ping: Duration::from_secs(20),
+            held: Duration::from_secs(1),
             drain: Duration::from_secs(5 * 60),
             kept: Duration::from_secs(60),
             keeper: Duration::from_secs(30),

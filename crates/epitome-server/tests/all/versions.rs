@@ -28,7 +28,7 @@ fn openssl(folder: &Path, arguments: &[&str]) {
 }
 
 /// Somebody who certifies, and a server whom they certified for the name `localhost`.
-fn certify(folder: &Path) {
+pub(crate) fn certify(folder: &Path) {
     fs::write(folder.join("extensions"), EXTENSIONS).unwrap();
     for (name, subject) in [("ca", "/CN=tests of epitome"), ("server", "/CN=localhost")] {
         let (key, request) = (format!("{name}.key"), format!("{name}.csr"));
