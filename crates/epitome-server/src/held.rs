@@ -1,10 +1,10 @@
 //! An answer that may be a refusal, held back until that is known: errors are small and come at once.
 //!
 //! A refusal is a status of 400 or more, or a good status whose body is an error: JSON that says so, or a stream whose first event
-//! does. Streams of OpenAI's Responses say first that they have begun; what only says so is held back, too, for a moment.
+//! does. Streams of OpenAI's Responses say first that they have begun; where a refusal for size may well follow, what only says so is held
+//! back, too, for a moment. Elsewhere a stream goes back as soon as its first piece is there.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use bytes::Bytes;
 use epitome_wire::sse::Events;
@@ -16,19 +16,26 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::answer::{Broken, Rest};
+use crate::config::Limits;
 use crate::encoding;
 
 /// The most of a refusal that is shown to a watch.
 const MAX_REFUSAL: usize = 1 << 20;
-
-/// How long the head of a good answer is held back until it is known whether it is one.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The most of a good answer that is held back to look into it.
 const MAX_PEEK: usize = 64 << 10;
 
 /// Events that say no more than that an answer will come.
 const PRELUDE: [&str; 4] = ["response.created", "response.in_progress", "response.queued", "ping"];
+
+/// How closely the beginning of a stream is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caution {
+    /// Its first piece tells, or nothing does.
+    Usual,
+    /// It may well be a refusal, told behind what says no more than that an answer will come.
+    Tight,
+}
 
 /// An answer, and what was taken from it so far.
 pub(crate) struct Held {
@@ -48,16 +55,18 @@ impl Held {
         &mut self,
         status: StatusCode,
         headers: &HeaderMap,
-        idle: Duration,
+        caution: Caution,
+        limits: &Limits,
     ) -> Option<Bytes> {
         if status.as_u16() < 400 {
-            match self.promise(status, headers).await {
+            let promise = self.promise(status, headers, caution);
+            match tokio::time::timeout(limits.held, promise).await.unwrap_or(Promise::Open) {
                 Promise::Refused(said) => return Some(said),
                 Promise::Error => {}
                 Promise::Good | Promise::Open => return None,
             }
         }
-        if tokio::time::timeout(idle, self.take_all()).await.is_err() {
+        if tokio::time::timeout(limits.idle, self.take_all()).await.is_err() {
             return None;
         }
         let whole = matches!(self.rest, Rest::Nothing);
@@ -67,7 +76,7 @@ impl Held {
     }
 
     // What follows upon a good status, as far as a moment and a few pieces show.
-    async fn promise(&mut self, status: StatusCode, headers: &HeaderMap) -> Promise {
+    async fn promise(&mut self, status: StatusCode, headers: &HeaderMap, caution: Caution) -> Promise {
         let Some(form) = Form::of(headers).filter(|_| status == StatusCode::OK) else { return Promise::Good };
         if form == Form::Json && encoding::is_encoded(headers) {
             let length =
@@ -76,17 +85,15 @@ impl Held {
                 return Promise::Good;
             }
         }
-        let looked = async {
-            loop {
-                let more = self.take_one().await;
-                let is_all = matches!(self.rest, Rest::Nothing);
-                let promise = form.promise(&self.decoded(headers).bytes, is_all);
-                if !matches!(promise, Promise::Open) || !more || self.size > MAX_PEEK {
-                    return promise;
-                }
+        loop {
+            let more = self.take_one().await;
+            let is_all = matches!(self.rest, Rest::Nothing);
+            let promise = form.promise(&self.decoded(headers).bytes, is_all);
+            let is_seen = form == Form::Events && caution == Caution::Usual && self.size > 0;
+            if !matches!(promise, Promise::Open) || !more || is_seen || self.size > MAX_PEEK {
+                return promise;
             }
-        };
-        tokio::time::timeout(PATIENCE, looked).await.unwrap_or(Promise::Open)
+        }
     }
 
     fn decoded(&self, headers: &HeaderMap) -> encoding::Decoded {

@@ -48,6 +48,9 @@ pub struct Errand {
     pub back: HeaderMap,
     /// Who is told how it ended.
     pub watch: Option<Box<dyn Watch>>,
+    /// Whether it may well be refused for its size. Then what a stream says before the answer begins is held back, for a moment, lest a
+    /// refusal stands behind it; else everything goes back when it comes.
+    pub is_tight: bool,
 }
 
 impl Errand {

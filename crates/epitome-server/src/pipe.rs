@@ -21,7 +21,7 @@ use crate::client::{self, HttpClient};
 use crate::config::Config;
 use crate::error::ServerError;
 use crate::headers;
-use crate::held::Held;
+use crate::held::{Caution, Held};
 use crate::keeper::{Call, CallKind, End, Errand, Keeper, Retry};
 use crate::message::{Attempt, addressed, decoded, path_of, returned};
 use crate::metrics::Metrics;
@@ -49,6 +49,13 @@ pub(crate) struct Pipe {
     tasks: TaskTracker,
     /// When everything has to end.
     ending: CancellationToken,
+}
+
+/// An errand on its way up and back.
+struct Running {
+    attempt: Attempt,
+    caution: Caution,
+    tap: Tap,
 }
 
 /// What is told in place of an answer, and to the watch.
@@ -189,13 +196,15 @@ impl Pipe {
                 self.asked(keeper.as_ref(), call).await
             }
         };
-        let Errand { body, up, mut back, watch } = errand;
+        let Errand { body, up, mut back, watch, is_tight } = errand;
+        let caution = if is_tight { Caution::Tight } else { Caution::Usual };
         let most = self.config.limits.answer;
         let tap = Tap::new(watch, received, most, self.tasks.clone(), Arc::clone(&self.metrics));
         let mut head = addressed(head, upstream)?;
         headers::set(&mut head.headers, &up);
         self.metrics.added(whole.elapsed());
-        let ran = self.run(&head, Attempt::first(sent, body), upstream, tap, &mut back).await;
+        let errand = Running { attempt: Attempt::first(sent, body), caution, tap };
+        let ran = self.run(&head, upstream, errand, &mut back).await;
         let mut answer = ran.unwrap_or_else(|refusal| refusal.answer(Provider::of(dialect)));
         headers::set(answer.headers_mut(), &back);
         Ok(answer)
@@ -205,11 +214,11 @@ impl Pipe {
     async fn run(
         &self,
         head: &Parts,
-        mut attempt: Attempt,
         upstream: &Upstream,
-        mut tap: Tap,
+        running: Running,
         back: &mut HeaderMap,
     ) -> Result<Response<Answer>, Refusal> {
+        let Running { mut attempt, mut caution, mut tap } = running;
         let idle = self.config.limits.idle;
         let mut left = RETRIES;
         loop {
@@ -223,10 +232,13 @@ impl Pipe {
             let mut held = Held::new(incoming);
             if tap.is_watched()
                 && left > 0
-                && let Some(said) = held.refusal(parts.status, &parts.headers, idle).await
+                && let Some(said) =
+                    held.refusal(parts.status, &parts.headers, caution, &self.config.limits).await
                 && let Some(retry) = self.another(&mut tap, &parts, &said, back).await
             {
                 left -= 1;
+                // What was too much once may still be.
+                caution = Caution::Tight;
                 attempt = Attempt::Changed(retry.body);
                 headers::set(back, &retry.back);
                 continue;

@@ -295,6 +295,7 @@ impl Builder {
             ViewCache::Of(warmth) => inner.warmth = warmth,
         }
         inner.upstream = self.upstream;
+        inner.window_is_given = self.window.is_some();
         inner.billing.load(&inner).await;
         inner.window.load(&inner).await;
         let engine = Engine::new(inner);

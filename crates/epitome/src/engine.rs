@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) billing: Billing,
     /// What was learnt of the model's window.
     pub(crate) window: Learnt,
+    /// Whether somebody said how large it is.
+    pub(crate) window_is_given: bool,
     /// Who serves the model, where several do.
     pub(crate) upstream: Option<String>,
     pub(crate) strategy: Option<Arc<dyn Strategy + Send + Sync>>,
@@ -239,6 +241,7 @@ impl Inner {
             models: ModelTable::default(),
             billing: Billing::default(),
             window: Learnt::default(),
+            window_is_given: false,
             upstream: None,
             strategy: None,
             summarizers: Summarizers::default(),

@@ -7,6 +7,7 @@ use epitome_llm::{Failure, Window};
 use serde_json::{Value, json};
 
 use crate::engine::{Engine, Inner};
+use crate::session::Session;
 
 /// The scope of the memos that hold it, each under the name of its model and of who serves it.
 const SCOPE: &str = "window";
@@ -62,6 +63,18 @@ impl Learnt {
         if let Some(window) = kept(inner, name).await {
             *self.known() = window;
         }
+    }
+}
+
+impl Session {
+    /// Whether the model's server may well refuse so many tokens for their number: from half of what the window leaves for them on, since
+    /// estimates and tables err, and always where the window is a guess.
+    pub fn may_overflow(&self, tokens: Tokens) -> bool {
+        let inner = self.inner();
+        let is_known = inner.window_is_given || inner.model_is_known || inner.window.limit().is_some();
+        let ratio = inner.billing.ratio(&inner.model.id);
+        let room = inner.settings.compact.marks(inner.window(), &[], ratio).input;
+        !is_known || tokens.0.saturating_mul(2) >= room.0
     }
 }
 

@@ -78,8 +78,9 @@ impl Inner {
             (None, None) => "none",
         };
         set(&mut back, "x-epitome-compaction", compaction);
+        let is_tight = mode == Mode::Compact && placed.thread.session.may_overflow(placed.after);
         let watch = Watching::new(&self, &call, &request, mode, placed, rewrite).expected(expected);
-        Errand { body, back, watch: Some(Box::new(watch)), ..Errand::default() }
+        Errand { body, back, watch: Some(Box::new(watch)), is_tight, ..Errand::default() }
     }
 
     // It passes as it is, and is not recorded.
@@ -129,6 +130,8 @@ impl Inner {
                 "a turn can be kept nowhere: the ledger refuses it, and so does the disk"
             ),
         }
+        // How much it is for the model, nobody has counted.
+        errand.is_tight = mode == Mode::Compact && watch.entry.is_some();
         errand.watch = Some(Box::new(watch));
         errand
     }

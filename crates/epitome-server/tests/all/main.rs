@@ -21,6 +21,7 @@ mod odd;
 mod overflow;
 mod packed;
 mod pass;
+mod prompt;
 mod sessions;
 mod speech;
 mod support;
