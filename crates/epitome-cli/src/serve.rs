@@ -56,7 +56,6 @@ async fn sessions(
     let mut keeping = Keeping::of(Source::At(place.address.clone()), settings.clone(), place.spool.clone());
     keeping.modes = modes;
     keeping.tenants = tenants;
-    keeping.listener = Some(listener());
     let sessions = Sessions::new(keeping).await.map_err(|error| match &error {
         ServerError::Engine(epitome::Error::Ledger(refused)) => crate::shelf::refused(refused, &place.name),
         _ => failure(error, "epitome doctor checks the ledger"),
@@ -85,7 +84,7 @@ fn tenants(settings: &Settings, config: &Config) -> anyhow::Result<Tenants> {
     }
 }
 
-// One line a call, and one more where a key is met for the first time.
+// One line a request, and one more where a key is met for the first time.
 fn listener() -> Listener {
     let met: Mutex<HashSet<TenantId>> = Mutex::default();
     Arc::new(move |line: &Line| {
@@ -116,6 +115,7 @@ async fn serve(config: Config, keeper: Option<Arc<dyn Keeper>>, kept: &str) -> a
         ServerError::Bind { .. } => failure(error, "choose another address with --listen"),
         error => failure(error, ""),
     })?;
+    let server = server.telling(listener());
     let root = root(server.addr());
     say(format_args!("{} {root}", paint(HEADING, "listening on")));
     say(format_args!(

@@ -12,6 +12,7 @@ use hyper::body::Incoming;
 use thiserror::Error;
 
 use crate::keeper::End;
+use crate::line::Entry;
 use crate::metrics::{InFlight, Metrics};
 use crate::pace::Pace;
 use crate::tap::Tap;
@@ -34,6 +35,7 @@ pub(crate) struct Answer {
     is_flushed: bool,
     tap: Option<Tap>,
     metrics: Option<Arc<Metrics>>,
+    entry: Option<Entry>,
     _under_way: Option<InFlight>,
 }
 
@@ -57,6 +59,7 @@ impl Answer {
             is_flushed: false,
             tap: None,
             metrics: None,
+            entry: None,
             _under_way: None,
         }
     }
@@ -71,7 +74,8 @@ impl Answer {
     ) -> Self {
         let pace = Pace::new(silence);
         let metrics = Some(Arc::clone(metrics));
-        let mut answer = Self { ahead, rest, pace, is_flushed: false, tap, metrics, _under_way: None };
+        let mut answer =
+            Self { ahead, rest, pace, is_flushed: false, tap, metrics, entry: None, _under_way: None };
         // Nobody will ask for the pieces of an answer that has none.
         if answer.is_end_stream() {
             answer.end(End::Whole);
@@ -79,13 +83,20 @@ impl Answer {
         answer
     }
 
-    /// Counts as under way until its end.
-    pub(crate) fn counted(mut self, under_way: InFlight) -> Self {
-        self._under_way = Some(under_way);
+    /// Counts as under way until its end, and tells how that was.
+    pub(crate) fn counted(mut self, under_way: InFlight, mut entry: Entry) -> Self {
+        // Nobody may ask for the pieces of an answer of our own, or of one that has none.
+        if self.metrics.is_none() || self.is_end_stream() {
+            entry.end(&End::Whole);
+        }
+        (self._under_way, self.entry) = (Some(under_way), Some(entry));
         self
     }
 
     fn end(&mut self, end: End) {
+        if let Some(entry) = &mut self.entry {
+            entry.end(&end);
+        }
         if let Some(mut tap) = self.tap.take() {
             tap.end(end);
         }

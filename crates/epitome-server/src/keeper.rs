@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 
 use crate::encoding::{self, Decoded};
+use crate::line::Slip;
 
 /// What a call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub struct Call {
     pub body: Bytes,
     /// When the head of the request was there.
     pub received: Instant,
+    /// Where what is known of it is written for people; it is told when nobody holds it any more.
+    pub slip: Slip,
 }
 
 /// What becomes of a call.

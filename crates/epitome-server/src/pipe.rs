@@ -23,6 +23,7 @@ use crate::error::ServerError;
 use crate::headers;
 use crate::held::{Caution, Held};
 use crate::keeper::{Call, CallKind, End, Errand, Keeper, Retry};
+use crate::line::{Entry, Listener, Slip};
 use crate::message::{Attempt, addressed, decoded, path_of, returned};
 use crate::metrics::Metrics;
 use crate::refusal::{Refusal, own};
@@ -45,6 +46,8 @@ pub(crate) struct Pipe {
     /// For requests that want to go on in another protocol.
     upgrading: HttpClient,
     keeper: Option<Arc<dyn Keeper>>,
+    /// Who is told of each request.
+    pub(crate) listener: Option<Listener>,
     metrics: Arc<Metrics>,
     tasks: TaskTracker,
     /// When everything has to end.
@@ -69,28 +72,33 @@ impl Pipe {
         ending: CancellationToken,
     ) -> Result<Self, ServerError> {
         let (client, upgrading) = (client::new(&config)?, client::upgrading(&config)?);
-        Ok(Self { config, client, upgrading, keeper, metrics: Metrics::new(), tasks, ending })
+        let (listener, metrics) = (None, Metrics::new());
+        Ok(Self { config, client, upgrading, keeper, listener, metrics, tasks, ending })
     }
 
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Answer> {
         let received = Instant::now();
         let route = Route::of(request.method(), request.uri().path(), request.headers());
         let under_way = self.metrics.begin();
+        let listener = self.listener.as_ref().filter(|_| !matches!(route, Route::Health | Route::Metrics));
+        let slip = Slip::of(request.uri().path(), listener);
+        let entry = Entry::new(slip.clone(), received);
         let response = match route {
             Route::Health => own(StatusCode::OK, "application/json", r#"{"status":"ok"}"#.to_owned()),
             Route::Metrics => own(StatusCode::OK, "text/plain; version=0.0.4", self.counted()),
-            Route::Unknown => Refusal::NotFound(lost(request.uri().path())).answer(Provider::OpenAi),
+            Route::Unknown => refused(&Refusal::NotFound(lost(request.uri().path())), route, &entry),
             Route::Call(..) | Route::Pass(_) if tunnel::is_wanted(&request) => self
                 .tunnelled(route.provider(), request)
                 .await
-                .unwrap_or_else(|refusal| refusal.answer(route.provider())),
+                .unwrap_or_else(|refusal| refused(&refusal, route, &entry)),
             Route::Call(..) | Route::Pass(_) => self
-                .proxied(route, request, received)
+                .proxied(route, request, received, slip)
                 .await
-                .unwrap_or_else(|refusal| refusal.answer(route.provider())),
+                .unwrap_or_else(|refusal| refused(&refusal, route, &entry)),
         };
         self.metrics.answered(route, response.status());
-        response.map(|answer| answer.counted(under_way))
+        entry.answered(response.status());
+        response.map(|answer| answer.counted(under_way, entry))
     }
 
     fn counted(&self) -> String {
@@ -103,6 +111,7 @@ impl Pipe {
         route: Route,
         request: Request<Incoming>,
         received: Instant,
+        slip: Slip,
     ) -> Result<Response<Answer>, Refusal> {
         let (head, body) = request.into_parts();
         let limits = &self.config.limits;
@@ -116,7 +125,8 @@ impl Pipe {
             {
                 let body = arriving.whole().await.map_err(|error| self.upload_refusal(error))?;
                 self.metrics.received(body.len());
-                self.kept(Request::from_parts(head, body), dialect, kind, received).await
+                let request = Request::from_parts(head, body);
+                self.kept(request, dialect, kind, (received, slip)).await
             }
             _ => self.passed(Request::from_parts(head, arriving), route.provider(), received).await,
         }
@@ -178,7 +188,7 @@ impl Pipe {
         request: Request<Bytes>,
         dialect: Dialect,
         kind: CallKind,
-        received: Instant,
+        (received, slip): (Instant, Slip),
     ) -> Result<Response<Answer>, Refusal> {
         let whole = Instant::now();
         let (head, sent) = request.into_parts();
@@ -192,7 +202,8 @@ impl Pipe {
             (Some(keeper), None) => {
                 let path = path_of(&head).to_string();
                 let headers = head.headers.clone();
-                let call = Call { dialect, kind, path, headers, body: decoded, received };
+                let slip = slip.clone();
+                let call = Call { dialect, kind, path, headers, body: decoded, received, slip };
                 self.asked(keeper.as_ref(), call).await
             }
         };
@@ -205,7 +216,13 @@ impl Pipe {
         self.metrics.added(whole.elapsed());
         let errand = Running { attempt: Attempt::first(sent, body), caution, tap };
         let ran = self.run(&head, upstream, errand, &mut back).await;
-        let mut answer = ran.unwrap_or_else(|refusal| refusal.answer(Provider::of(dialect)));
+        let mut answer = ran.unwrap_or_else(|refusal| {
+            slip.note(refusal.message());
+            refusal.answer(Provider::of(dialect))
+        });
+        if let Some(problem) = back.get(ERROR).and_then(|problem| problem.to_str().ok()) {
+            slip.note(problem);
+        }
         headers::set(answer.headers_mut(), &back);
         Ok(answer)
     }
@@ -337,6 +354,12 @@ impl Pipe {
             UploadError::Gone => Refusal::Malformed("the request's body broke off".to_owned()),
         }
     }
+}
+
+// An answer of our own, and why.
+fn refused(refusal: &Refusal, route: Route, entry: &Entry) -> Response<Answer> {
+    entry.note(refusal.message());
+    refusal.answer(route.provider())
 }
 
 fn lost(path: &str) -> String {

@@ -42,7 +42,8 @@ impl Refusal {
         matches!(self, Self::Stalled | Self::Unreachable(_) | Self::Silent(_))
     }
 
-    fn message(&self) -> String {
+    /// What is told.
+    pub(crate) fn message(&self) -> String {
         match self {
             Self::TooLarge(limit) => format!("epitome: the body is larger than {} MB", limit >> 20),
             Self::Stalled => "epitome: the rest of the request's body did not come".to_owned(),

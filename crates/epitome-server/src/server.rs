@@ -18,6 +18,7 @@ use crate::config::{Config, Limits};
 use crate::drain::Drain;
 use crate::error::ServerError;
 use crate::keeper::Keeper;
+use crate::line::Listener;
 use crate::pipe::Pipe;
 
 /// What is left to those who are cut off at the end, to be told so.
@@ -27,7 +28,7 @@ const LAST: Duration = Duration::from_secs(2);
 pub struct Server {
     listener: TcpListener,
     addr: SocketAddr,
-    pipe: Arc<Pipe>,
+    pipe: Pipe,
     config: Config,
     tasks: TaskTracker,
     ending: Ending,
@@ -41,8 +42,14 @@ impl Server {
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let addr = listener.local_addr().map_err(wrong)?;
         let (tasks, ending) = (TaskTracker::new(), Ending::default());
-        let pipe = Arc::new(Pipe::new(config.clone(), keeper, tasks.clone(), ending.now.clone())?);
+        let pipe = Pipe::new(config.clone(), keeper, tasks.clone(), ending.now.clone())?;
         Ok(Self { listener, addr, pipe, config, tasks, ending })
+    }
+
+    /// Has every request told of when it is over, but for those about the server itself.
+    pub fn telling(mut self, listener: Listener) -> Self {
+        self.pipe.listener = Some(listener);
+        self
     }
 
     /// Where it listens.
@@ -53,7 +60,7 @@ impl Server {
     /// Serves until `shutdown` is ready; then nobody new is let in, and what is under way may end within its deadline.
     pub async fn serve(self, shutdown: impl Future<Output = ()>) {
         let Self { listener, pipe, config, tasks, ending, .. } = self;
-        let limits = config.limits;
+        let (pipe, limits) = (Arc::new(pipe), config.limits);
         let places = Arc::new(Semaphore::new(limits.connections));
         let builder = Arc::new(builder(limits.head));
         let mut shutdown = pin!(shutdown);

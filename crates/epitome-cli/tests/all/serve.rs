@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 
 use crate::run::{command, epitome, ran};
 
@@ -12,6 +13,8 @@ struct Proxy {
     child: Child,
     address: String,
     folder: tempfile::TempDir,
+    /// What it says once it listens.
+    lines: Receiver<String>,
 }
 
 impl Proxy {
@@ -25,8 +28,13 @@ impl Proxy {
         let listening = |line: String| Some(line.strip_prefix("listening on http://")?.to_owned());
         let address = lines.by_ref().map_while(Result::ok).find_map(listening).expect("it listens");
         // Whoever writes to a pipe that nobody reads would be held up.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address, folder }
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = tell.send(line);
+            }
+        });
+        Self { child, address, folder, lines: told }
     }
 
     fn ask(&self, request: &str) -> String {
@@ -35,6 +43,15 @@ impl Proxy {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
+    }
+}
+
+impl Proxy {
+    // The lines of requests that it said until it was ended.
+    fn told(mut self) -> Vec<String> {
+        let ended = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
+        assert!(ended.success() && self.child.wait().unwrap().success());
+        self.lines.iter().filter(|line| line.contains(" s  ")).collect()
     }
 }
 
@@ -163,4 +180,72 @@ fn what_passes_is_recorded_and_can_be_shown() {
     );
     let sessions = epitome(&["sessions", "--db", &db]);
     assert!(sessions.text().contains("tester"), "{}", sessions.text());
+}
+
+// An upstream that answers every request, each on a connection of its own.
+fn answering(count: usize) -> (String, std::thread::JoinHandle<()>) {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", upstream.local_addr().unwrap());
+    let answer = r#"{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Aye."}],"stop_reason":"end_turn","usage":{"input_tokens":9,"output_tokens":3}}"#;
+    let serving = std::thread::spawn(move || {
+        for _ in 0..count {
+            let (mut stream, _) = upstream.accept().unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).unwrap() > 2 {
+                let told = line.to_ascii_lowercase();
+                length = told.strip_prefix("content-length:").map_or(length, |it| it.trim().parse().unwrap());
+                line.clear();
+            }
+            reader.read_exact(&mut vec![0; length]).unwrap();
+            let kind = "Content-Type: application/json\r\nConnection: close";
+            write!(stream, "HTTP/1.1 200 OK\r\n{kind}\r\nContent-Length: {}\r\n\r\n{answer}", answer.len())
+                .unwrap();
+        }
+    });
+    (url, serving)
+}
+
+#[test]
+fn every_request_is_one_line_that_tells_no_secret() {
+    let body = r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Steer north."}]}"#;
+    let post = |path: &str| {
+        format!(
+            "POST {path} HTTP/1.1\r\nHost: p\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n");
+    let large =
+        "POST /v1/responses HTTP/1.1\r\nHost: p\r\nConnection: close\r\nContent-Length: 999999999\r\n\r\n";
+    // What is asked, the status, whether it goes up, and what the line says of it.
+    let asked = [
+        (post("/v1/messages?key=hush"), 200, true, " /v1/messages"),
+        (post("/v1/messages/count_tokens?key=hush"), 200, true, " /v1/messages/count_tokens"),
+        (get("/v1/models?key=hush"), 200, true, " /v1/models"),
+        (large.to_owned(), 413, false, " /v1/responses  (epitome: the body is larger than 64 MB)"),
+        (get("/chat/completions"), 404, false, "the base URL must end in /v1)"),
+        (get("/healthz"), 200, false, ""),
+    ];
+    for mode in ["compact", "off"] {
+        let (url, serving) = answering(asked.iter().filter(|(_, _, goes_up, _)| *goes_up).count());
+        let proxy = Proxy::start(&["--mode", mode, "--anthropic-upstream", &url, "--openai-upstream", &url]);
+        for (request, status, _, _) in &asked {
+            let answer = proxy.ask(request);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{mode}: {request}: {answer}");
+        }
+        serving.join().unwrap();
+        let lines = proxy.told();
+        assert_eq!(lines.len(), asked.len() - 1, "{mode}: {lines:#?}");
+        for (_, status, _, said) in asked.iter().filter(|(_, _, _, said)| !said.is_empty()) {
+            let mut of = lines.iter().filter(|line| line.ends_with(said));
+            let line = of.next().unwrap_or_else(|| panic!("{mode}: {said}: {lines:#?}"));
+            assert!(of.next().is_none() && line.starts_with(&status.to_string()), "{mode}: {lines:#?}");
+            assert!(!line.contains("hush"), "{mode}: {line}");
+            // Where sessions are kept, the line of a call has their figures.
+            let is_kept = mode == "compact" && *said == " /v1/messages";
+            let figures = line.contains(" new ") && line.contains("9 billed") && line.contains(" m /v1/");
+            assert_eq!(figures, is_kept, "{mode}: {line}");
+        }
+    }
 }

@@ -20,6 +20,10 @@ impl Inner {
         let Ok(request) = Request::read(&call, text, tenant, None) else { return Errand::unchanged() };
         match self.store.down.watched(SEARCH, self.counted(&request, mode, text)).await {
             Ok(Some((session, body))) => {
+                call.slip.write(|line| {
+                    line.model.clone_from(&request.model);
+                    (line.tenant, line.session) = (request.tenant, Some(session));
+                });
                 let mut errand = Errand { body, ..Errand::default() };
                 set(&mut errand.back, "x-epitome-session", &session.to_string());
                 errand

@@ -86,18 +86,17 @@ impl Inner {
     // It passes as it is, and is not recorded.
     fn passed(self: &Arc<Self>, call: &Call, mode: Mode, tenant: TenantId, problem: &str) -> Errand {
         let mut errand = told(problem);
-        errand.watch = Some(Box::new(self.looking_on(call, mode, tenant, problem)));
+        errand.watch = Some(Box::new(self.looking_on(call, mode, tenant)));
         errand
     }
 
-    fn looking_on(self: &Arc<Self>, call: &Call, mode: Mode, tenant: TenantId, problem: &str) -> Unplaced {
+    fn looking_on(self: &Arc<Self>, call: &Call, mode: Mode, tenant: TenantId) -> Unplaced {
         Unplaced {
             inner: Arc::clone(self),
             call: call.clone(),
             mode,
             tenant,
             model: String::new(),
-            problem: problem.to_owned(),
             entry: None,
             smaller: None,
         }
@@ -117,7 +116,7 @@ impl Inner {
         if mode != Mode::Observe {
             errand.body = self.as_sent(call, request);
         }
-        let mut watch = self.looking_on(call, mode, request.tenant, problem);
+        let mut watch = self.looking_on(call, mode, request.tenant);
         watch.model.clone_from(&request.model);
         let entry = Entry::of(request).with_body(request.body.text());
         match self.spool.keep(&entry).await {

@@ -18,7 +18,6 @@ mod follow;
 mod generate;
 mod identity;
 mod late;
-mod line;
 mod links;
 mod mode;
 mod place;
@@ -46,7 +45,6 @@ use tokio_util::task::TaskTracker;
 
 use self::counts::Counts;
 pub use self::identity::Tenants;
-pub use self::line::{Line, Listener};
 use self::links::Links;
 pub use self::mode::{Mode, Modes, Rule as ModeRule};
 use self::spool::Spool;
@@ -80,8 +78,6 @@ pub struct Keeping {
     pub view_cache: usize,
     /// Where turns wait that the ledger cannot take just now.
     pub spool: PathBuf,
-    /// Who is told of each call.
-    pub listener: Option<Listener>,
 }
 
 impl Keeping {
@@ -96,7 +92,6 @@ impl Keeping {
             request_cache: 64 << 20,
             view_cache: 64 << 20,
             spool: spool.into(),
-            listener: None,
         }
     }
 }
@@ -110,7 +105,6 @@ struct Inner {
     modes: Modes,
     threads: Threads,
     links: Arc<Links>,
-    listener: Option<Listener>,
     counts: Arc<Counts>,
     /// What is recorded after calls are over.
     tasks: TaskTracker,
@@ -125,17 +119,8 @@ impl Sessions {
     /// Begins to keep sessions. A ledger that is out of reach just now is tried again, and calls wait on disk for it; until then
     /// [`Sessions::is_reached`] says so.
     pub async fn new(keeping: Keeping) -> Result<Self, ServerError> {
-        let Keeping {
-            ledger: source,
-            configured,
-            modes,
-            tenants,
-            window,
-            request_cache,
-            view_cache,
-            spool,
-            listener,
-        } = keeping;
+        let Keeping { ledger: source, configured, modes, tenants, window, request_cache, view_cache, spool } =
+            keeping;
         let counts = Arc::<Counts>::default();
         let plan = Plan { source, configured, window, view_cache, tenants, counts: Arc::clone(&counts) };
         let store = Store::new(plan);
@@ -150,7 +135,6 @@ impl Sessions {
             modes,
             threads: Threads::new(request_cache),
             links: Links::new(),
-            listener,
             counts,
             tasks: TaskTracker::new(),
             under_way: UnderWay::default(),

@@ -9,7 +9,6 @@ use epitome::{Arrival, Dialect, Session, TenantId, ToSend, Tokens};
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
 
-use super::line::Line;
 use super::mode::Mode;
 use super::request::Request;
 use super::rewrite::Rewrite;
@@ -26,8 +25,6 @@ pub(super) struct Unplaced {
     pub(super) mode: Mode,
     pub(super) tenant: TenantId,
     pub(super) model: String,
-    /// Why its session could not be had.
-    pub(super) problem: String,
     /// What waits of it on disk, if anything does.
     pub(super) entry: Option<Entry>,
     /// What it is made smaller on.
@@ -90,20 +87,13 @@ impl Unplaced {
                 tracing::error!(%error, "what was said can be kept nowhere");
             }
         }
-        let Some(listener) = &self.inner.listener else { return };
         let kept = if self.entry.is_some() { "waits to be recorded" } else { "is not recorded" };
-        listener(&Line {
-            path: self.call.path.clone(),
-            model: self.model.clone(),
-            status: seen.status.map(|status| status.as_u16()),
-            took: seen.took,
-            tenant: self.tenant,
-            session: None,
-            course: None,
-            before: Tokens::ZERO,
-            after: self.smaller.as_ref().map_or(Tokens::ZERO, |smaller| smaller.after),
-            usage: answer.and_then(|answer| answer.usage),
-            note: Some(format!("{kept}: {}", self.problem)),
+        self.call.slip.note(kept);
+        self.call.slip.write(|line| {
+            line.model.clone_from(&self.model);
+            line.tenant = self.tenant;
+            line.after = self.smaller.as_ref().map_or(Tokens::ZERO, |smaller| smaller.after);
+            line.usage = answer.and_then(|answer| answer.usage);
         });
     }
 }

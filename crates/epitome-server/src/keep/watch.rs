@@ -13,7 +13,6 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 
 use super::cut::{Cut, input_of};
-use super::line::Line;
 use super::links::{Expected, Link};
 use super::mode::Mode;
 use super::place::Placed;
@@ -24,6 +23,7 @@ use super::thread::{Settled, Teller, Thread};
 use super::under_way::Mark;
 use super::{Inner, set};
 use crate::keeper::{Call, End, Retry, Seen, Watch};
+use crate::line::Slip;
 
 /// So long the ledger may take to record what was said before that waits on disk; what it takes after all is not taken twice.
 const RECORDING: Duration = Duration::from_secs(20);
@@ -38,7 +38,7 @@ pub(super) struct Watching {
     rewrite: Rewrite,
     thread: Arc<Thread>,
     teller: Teller,
-    told: Line,
+    slip: Slip,
     entry: Entry,
     /// That the call is being made.
     mark: Option<Mark>,
@@ -59,20 +59,15 @@ impl Watching {
         rewrite: Rewrite,
     ) -> Self {
         let Placed { thread, teller, turn, chain, said, course, before, after, mark, succeeds, .. } = placed;
-        let note = succeeds.map(|before| format!("goes on from {before}, which its client made smaller"));
-        let told = Line {
-            path: call.path.clone(),
-            model: request.model.clone(),
-            status: None,
-            took: Duration::ZERO,
-            tenant: request.tenant,
-            session: Some(thread.session.id()),
-            course: Some(course),
-            before,
-            after,
-            usage: None,
-            note,
-        };
+        call.slip.write(|line| {
+            line.model.clone_from(&request.model);
+            line.tenant = request.tenant;
+            (line.session, line.course) = (Some(thread.session.id()), Some(course));
+            (line.before, line.after) = (before, after);
+        });
+        if let Some(before) = succeeds {
+            call.slip.note(format!("goes on from {before}, which its client made smaller"));
+        }
         Self {
             inner: Arc::clone(inner),
             dialect: call.dialect,
@@ -81,7 +76,7 @@ impl Watching {
             rewrite,
             thread,
             teller,
-            told,
+            slip: call.slip.clone(),
             entry: Entry::of(request),
             mark: Some(mark),
             turn,
@@ -115,7 +110,7 @@ impl Watching {
         let Ok(text) = std::str::from_utf8(&self.body) else { return Ok(None) };
         let Some(body) = self.rewrite.body(text, &ToSend::Whole(Arc::new(context))) else { return Ok(None) };
         self.inner.counts.overflowed();
-        self.told.after = after;
+        self.slip.write(|line| line.after = after);
         let mut back = HeaderMap::new();
         set(&mut back, "x-epitome-tokens-after", &after.0.to_string());
         set(&mut back, "x-epitome-compaction", "after overflow");
@@ -123,23 +118,18 @@ impl Watching {
     }
 
     async fn finish(mut self, seen: Seen) {
-        let status = seen.status.map(|status| status.as_u16());
         let answer = read(self.dialect, &seen);
-        let mut note = match &seen.end {
-            End::Whole if seen.is_clipped => Some("only the beginning of the answer is recorded".to_owned()),
-            End::Whole => self.told.note.take(),
-            End::CutByUpstream => Some("the upstream broke off".to_owned()),
-            End::CutByClient => Some("the client went away".to_owned()),
-            End::Unreachable(problem) => Some(problem.clone()),
-        };
-        let usage = answer.as_ref().and_then(|answer| answer.usage);
+        if seen.is_clipped {
+            self.slip.note("only the beginning of the answer is recorded");
+        }
+        self.slip.write(|line| line.usage = answer.as_ref().and_then(|answer| answer.usage));
         let late = |_| Err(epitome::Error::Interrupted("the ledger took too long".to_owned()));
         let recorded = tokio::time::timeout(RECORDING, self.record(answer.as_ref())).await;
         let settled = match recorded.unwrap_or_else(late) {
             Ok(settled) => settled,
             Err(error) => {
                 tracing::warn!(%error, "what was said waits to be recorded");
-                note = Some(format!("waits to be recorded: {error}"));
+                self.slip.note(format!("waits to be recorded: {error}"));
                 self.wait(answer.as_ref()).await;
                 Settled::nowhere()
             }
@@ -147,10 +137,6 @@ impl Watching {
         self.teller.send_replace(Some(settled));
         self.expected = None;
         self.learn(answer.as_ref()).await;
-        if let Some(listener) = &self.inner.listener {
-            let line = Line { status, took: seen.took, usage, note, ..self.told.clone() };
-            listener(&line);
-        }
     }
 
     // An overflow that was told of in the midst of an answer: the next call sends less.

@@ -1,6 +1,6 @@
 //! A proxy that keeps sessions, and an agent that talks through it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use epitome::ledger::{Ledger, Options, Paging};
 use epitome::{Dialect, Layers, SessionFilter, Tokens};
@@ -16,6 +16,8 @@ pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) upstream: Upstream,
     pub(crate) url: String,
+    /// What people would have read.
+    pub(crate) lines: Arc<Mutex<Vec<String>>>,
     sessions: Sessions,
     stop: Option<oneshot::Sender<()>>,
     serving: JoinHandle<()>,
@@ -74,12 +76,15 @@ impl House {
         config.upstreams.openai = upstream.url().parse().unwrap();
         limit(&mut config.limits);
         let server = Server::bind(config, Some(Arc::new(sessions.clone()))).await.unwrap();
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let told = Arc::clone(&lines);
+        let server = server.telling(Arc::new(move |line| told.lock().unwrap().push(line.to_string())));
         let url = format!("http://{}", server.addr());
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        Self { folder, upstream, url, sessions, stop: Some(stop), serving }
+        Self { folder, upstream, url, lines, sessions, stop: Some(stop), serving }
     }
 
     pub(crate) async fn close(mut self) -> (tempfile::TempDir, Upstream) {

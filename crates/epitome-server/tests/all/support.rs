@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use epitome_server::{Config, Keeper, Server};
+use epitome_server::{Config, Keeper, Listener, Server};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -26,9 +26,22 @@ impl Proxy {
         Self::configured(keeper, |_| {}).await
     }
 
+    /// One that tells somebody of each request.
+    pub(crate) async fn telling(keeper: Arc<dyn Keeper>, listener: Listener) -> Self {
+        Self::built(Some(keeper), |_| {}, |server| server.telling(listener)).await
+    }
+
     pub(crate) async fn configured(
         keeper: Option<Arc<dyn Keeper>>,
         change: impl FnOnce(&mut Config),
+    ) -> Self {
+        Self::built(keeper, change, |server| server).await
+    }
+
+    async fn built(
+        keeper: Option<Arc<dyn Keeper>>,
+        change: impl FnOnce(&mut Config),
+        build: impl FnOnce(Server) -> Server,
     ) -> Self {
         let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", upstream.local_addr().unwrap());
@@ -37,7 +50,7 @@ impl Proxy {
         config.upstreams.anthropic = url.parse().unwrap();
         config.upstreams.openai = url.parse().unwrap();
         change(&mut config);
-        let server = Server::bind(config, keeper).await.unwrap();
+        let server = build(Server::bind(config, keeper).await.unwrap());
         let addr = server.addr();
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(server.serve(async {

@@ -87,13 +87,13 @@ impl Desk {
         for (name, value) in settings {
             layers.set(name, value).unwrap();
         }
-        let mut keeping = Keeping::of(ledger, layers.finish().unwrap(), folder.path().join("spool"));
+        let keeping = Keeping::of(ledger, layers.finish().unwrap(), folder.path().join("spool"));
         let (tell, lines) = unbounded_channel();
-        keeping.listener = Some(Arc::new(move |line: &Line| {
+        let listener = Arc::new(move |line: &Line| {
             let _ = tell.send((line.tenant, line.session));
-        }));
+        });
         let sessions = Sessions::new(keeping).await.unwrap();
-        let proxy = Proxy::start(Some(Arc::new(sessions.clone()))).await;
+        let proxy = Proxy::telling(Arc::new(sessions.clone()), listener).await;
         Self { dialect, folder, sessions, proxy, lines }
     }
 
