@@ -78,6 +78,11 @@ impl Inner {
             (None, None) => "none",
         };
         set(&mut back, "x-epitome-compaction", compaction);
+        // Whose it would be is not told: of a session of somebody else nothing is known here.
+        if let Some(named) = request.session.filter(|_| placed.is_elsewhere) {
+            let problem = format!("session {named} is not known, or holds nothing of this conversation");
+            set(&mut back, "x-epitome-error", &problem);
+        }
         let is_tight = mode == Mode::Compact && placed.thread.session.may_overflow(placed.after);
         let watch = Watching::new(&self, &call, &request, mode, placed, rewrite).expected(expected);
         Errand { body, back, watch: Some(Box::new(watch)), is_tight, ..Errand::default() }

@@ -36,6 +36,8 @@ pub(super) struct Placed {
     pub(super) after: Tokens,
     /// The session whose history its client made smaller by itself and goes on with here.
     pub(super) succeeds: Option<epitome::SessionId>,
+    /// Whether the client named a session that has nothing of it.
+    pub(super) is_elsewhere: bool,
 }
 
 impl Inner {
@@ -97,7 +99,21 @@ impl Inner {
         let chain = Some(arrived.chain);
         let mark = self.under_way.mark(turn);
         let said = None;
-        Ok(Placed { thread, course, turn, said, chain, teller, known, mark, send, before, after, succeeds })
+        Ok(Placed {
+            thread,
+            course,
+            turn,
+            said,
+            chain,
+            teller,
+            known,
+            mark,
+            send,
+            before,
+            after,
+            succeeds,
+            is_elsewhere: arrived.is_elsewhere,
+        })
     }
 
     // The call before shared its bytes: only what is new is looked at.
@@ -156,6 +172,7 @@ impl Inner {
             before,
             after,
             succeeds,
+            is_elsewhere: false,
         }))
     }
 
@@ -190,6 +207,7 @@ impl Inner {
             turn: followed.turn,
             chain: info.chain,
             ordinals: (followed.first..).take(request.messages().len()).collect(),
+            is_elsewhere: false,
         };
         let (thread, teller) = Thread::begun(call, request, mode, &arrived);
         let after = followed.said.as_ref().map_or(info.tokens_total, |said| said.pressure.tokens);
@@ -207,6 +225,7 @@ impl Inner {
             before: after,
             after,
             succeeds: None,
+            is_elsewhere: false,
         }))
     }
 }

@@ -17,6 +17,7 @@ mod kept;
 mod kinds;
 mod limits;
 mod matrix;
+mod named;
 mod odd;
 mod overflow;
 mod packed;

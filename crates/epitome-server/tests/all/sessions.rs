@@ -259,6 +259,39 @@ fn tokens_are_counted_of_what_would_be_sent() {
 }
 
 #[test]
+fn tokens_of_an_edited_history_are_counted_of_what_its_fork_would_send() {
+    run(async {
+        let house = House::new(Upstream::new(vec![Act::say("Noted.")]), |_| {}).await;
+        let mut agent = Agent::new(&house, Dialect::Anthropic);
+        let mut before = 0;
+        // Until a compaction is in force and something was said behind it.
+        for number in 0..40 {
+            let (headers, _) = agent.say(&format!("Step {number}. {}", prose(number, 1_200))).await;
+            before += usize::from(header(&headers, "x-epitome-compaction") == "in force");
+            if before == 3 {
+                break;
+            }
+        }
+        assert_eq!(before, 3);
+        let said = agent.history.len() as u64;
+        // The last question is put otherwise.
+        agent.history.truncate(agent.history.len() - 2);
+        agent.history.push(json!({"role": "user", "content": "Rather something else."}));
+        let body = json!({"model": "claude-sonnet-4-5", "messages": agent.history, "system": "Be brief."});
+        house.post("/v1/messages/count_tokens", &body.to_string()).await;
+        let counted = house.upstream.requests().pop().unwrap();
+        assert!(counted.path.ends_with("count_tokens") && counted.text.len() < body.to_string().len() / 2);
+        let (headers, status, _) = agent.call().await;
+        assert_eq!((status, header(&headers, "x-epitome-compaction")), (200, "in force"));
+        let sent = house.upstream.requests().pop().unwrap();
+        assert_eq!(counted.body["messages"], sent.body["messages"], "what is counted is what is sent");
+        let recorded = house.recorded().await;
+        let lengths: Vec<u64> = recorded.iter().map(|(session, _)| session.messages).collect();
+        assert!(lengths.len() == 2 && lengths.contains(&said), "{lengths:?}");
+    });
+}
+
+#[test]
 fn a_dead_database_stops_nobody_and_loses_nothing() {
     run(async {
         let mut postgres = server::Server::start();

@@ -1,4 +1,8 @@
 //! Where a conversation is known from.
+//!
+//! A session that the client names decides: the conversation goes on in it, in what was forked from it, or in a fork of it, at the last
+//! message that both have, whatever other sessions know of it. A name that stands for nothing, because no such session is there (for this
+//! tenant, which is all that is told) or because it shares no message, is as none, and whoever asks is told so.
 
 use epitome_core::{ContentHash, Role};
 use epitome_ledger::LedgerError;
@@ -17,6 +21,8 @@ use crate::session::Draft;
 const REPLY: u64 = 64;
 /// At most so many compactions follow upon a turn before something is said again.
 const STEPS: u64 = 8;
+/// So many forks of forks are followed back to the session that a client names.
+const GENERATIONS: usize = 64;
 
 /// What is known of a conversation.
 pub(super) struct Found {
@@ -29,8 +35,29 @@ pub(super) struct Found {
     pub(super) ordinals: Vec<u64>,
     /// What is recorded of it.
     pub(super) known: Option<KnownPrefix>,
+    /// What is recorded of it in any session.
+    pub(super) claimed: Option<KnownPrefix>,
     /// The sessions that the known part stands in and that it may go on in.
-    places: Vec<(PrefixPlace, Record)>,
+    places: Vec<Place>,
+    /// Whether the session that the client names has nothing of it.
+    pub(super) is_elsewhere: bool,
+}
+
+/// A session that the known part stands in.
+struct Place {
+    at: PrefixPlace,
+    session: Record,
+    /// Whether it is one that the client means.
+    is_meant: bool,
+}
+
+/// Where a conversation is looked for.
+#[derive(Clone, Copy)]
+enum Among<'r> {
+    /// In all sessions.
+    All,
+    /// In this session and in those that were forked from it.
+    Family(&'r Record),
 }
 
 /// Where a conversation goes on, behind so many of its messages.
@@ -38,7 +65,7 @@ pub(super) enum Spot {
     /// In a session that stands there.
     Here { session: SessionId, chain: ChainHash, known: usize, course: Course },
     /// In a fork behind a turn.
-    Fork { at: TurnId, known: usize, course: Course },
+    Fork { session: SessionId, at: TurnId, known: usize, course: Course },
     /// In a session of its own, from the first message.
     Nowhere { course: Course },
 }
@@ -83,16 +110,46 @@ impl Found {
 impl Engine {
     /// The longest part of a conversation that is recorded, replies that the client repeats in other words included.
     pub(super) async fn find(&self, arrival: &Arrival<'_>, digests: &[ContentHash]) -> Result<Found> {
+        let Some(id) = arrival.session else { return self.find_among(Among::All, arrival, digests).await };
+        let named = match self.0.ledger.session(self.0.tenant, id).await {
+            Err(LedgerError::NotFound { .. }) => None,
+            named => Some(named?),
+        };
+        if let Some(named) = named {
+            let found = self.find_among(Among::Family(&named), arrival, digests).await?;
+            if !found.places.is_empty() {
+                return Ok(found);
+            }
+        }
+        let found = self.find_among(Among::All, arrival, digests).await?;
+        Ok(Found { is_elsewhere: true, ..found })
+    }
+
+    async fn find_among(
+        &self,
+        among: Among<'_>,
+        arrival: &Arrival<'_>,
+        digests: &[ContentHash],
+    ) -> Result<Found> {
         let inner = &self.0;
         let chains = ChainHash::along(digests);
         let ordinals = (0..digests.len() as u64).collect();
         let order = (0..digests.len()).collect();
-        let mut found = Found { order, chains, ordinals, known: None, places: Vec::new() };
+        let (known, claimed, places) = (None, None, Vec::new());
+        let mut found = Found { order, chains, ordinals, known, claimed, places, is_elsewhere: false };
         // Behind what a client repeats in other words, something must be known before there can be more of that.
         let mut reached = 0;
         loop {
-            found.known = inner.ledger.find_prefix(inner.tenant, found.chains.clone()).await?;
-            found.places = self.places(arrival, found.known.as_ref()).await?;
+            found.claimed = inner.ledger.find_prefix(inner.tenant, found.chains.clone()).await?;
+            found.known.clone_from(&found.claimed);
+            found.places = self.places(among, arrival, found.known.as_ref()).await?;
+            // What others know more of says nothing of how much the session has that is meant.
+            if let Among::Family(session) = among
+                && found.places.is_empty()
+            {
+                found.known = self.known_to(session, &found, reached).await?;
+                found.places = self.places(among, arrival, found.known.as_ref()).await?;
+            }
             let known = found.known();
             if known == reached || known == digests.len() {
                 return Ok(found);
@@ -104,29 +161,89 @@ impl Engine {
         }
     }
 
+    // What is recorded of it on the path of one session, which is known to have so many of its messages. If a message is there, so is
+    // everything before it.
+    async fn known_to(&self, session: &Record, found: &Found, reached: usize) -> Result<Option<KnownPrefix>> {
+        let inner = &self.0;
+        let Some(head) = session.head else { return Ok(None) };
+        let (mut known, mut unknown) = (reached, found.chains.len() + 1);
+        while known + 1 < unknown {
+            let middle = known + (unknown - known) / 2;
+            let (ordinal, chain) = (found.ordinals.get(middle - 1), found.chains.get(middle - 1));
+            let is_there = match ordinal.filter(|ordinal| **ordinal < session.messages) {
+                Some(ordinal) => {
+                    let here = inner.ledger.messages(inner.tenant, head, *ordinal..ordinal + 1).await?;
+                    here.first().map(|message| &message.chain) == chain
+                }
+                None => false,
+            };
+            if is_there { known = middle } else { unknown = middle }
+        }
+        // A client may have less of a reply than there is: what comes next says where it ends.
+        let next = found.ordinals.get(known).copied();
+        let next = next.or_else(|| Some(found.ordinals.get(known.checked_sub(1)?)? + 1));
+        let Some(last) = next.filter(|_| known > 0).and_then(|next| next.checked_sub(1)) else {
+            return Ok(None);
+        };
+        let end = session.messages.min(last + 2);
+        let around = inner.ledger.messages(inner.tenant, head, last..end).await?;
+        let Some(number) = around.first().map(|message| message.turn) else { return Ok(None) };
+        let turns = inner.ledger.turns(inner.tenant, head, number..number + 1).await?;
+        let Some(turn) = turns.first().map(|turn| turn.id) else { return Ok(None) };
+        let at = PrefixPlace {
+            session: session.id,
+            turn,
+            ends_turn: around.get(1).is_none_or(|next| next.turn != number),
+            at_head: last + 1 == session.messages,
+        };
+        Ok(Some(KnownPrefix { messages: known as u64, places: vec![at] }))
+    }
+
     // The sessions of what is known, those that the client means first.
     async fn places(
         &self,
+        among: Among<'_>,
         arrival: &Arrival<'_>,
         known: Option<&KnownPrefix>,
-    ) -> Result<Vec<(PrefixPlace, Record)>> {
+    ) -> Result<Vec<Place>> {
         let inner = &self.0;
         let mut places = Vec::new();
-        for place in known.iter().flat_map(|known| &known.places) {
-            match inner.ledger.session(inner.tenant, place.session).await {
-                Ok(session) => places.push((*place, session)),
+        for at in known.iter().flat_map(|known| &known.places) {
+            let session = match inner.ledger.session(inner.tenant, at.session).await {
                 // It was purged since.
-                Err(LedgerError::NotFound { .. }) => {}
-                Err(error) => return Err(error.into()),
-            }
+                Err(LedgerError::NotFound { .. }) => continue,
+                session => session?,
+            };
+            let is_meant = match among {
+                Among::All => arrival.name.is_none_or(|name| session.channel.as_deref() == Some(name)),
+                Among::Family(named) => self.descends(&session, named.id).await?,
+            };
+            places.push(Place { at: *at, session, is_meant });
         }
-        let is_meant = |session: &Record| match (arrival.session, arrival.name) {
-            (Some(id), _) => session.id == id,
-            (None, Some(name)) => session.channel.as_deref() == Some(name),
-            (None, None) => true,
-        };
-        places.sort_by_key(|(_, session)| !is_meant(session));
+        match among {
+            Among::Family(named) => {
+                places.retain(|place| place.is_meant);
+                places.sort_by_key(|place| place.session.id != named.id);
+            }
+            Among::All => places.sort_by_key(|place| !place.is_meant),
+        }
         Ok(places)
+    }
+
+    // Whether a session is another one, or was forked from it at some time.
+    async fn descends(&self, session: &Record, from: SessionId) -> Result<bool> {
+        let mut at = (session.id, session.origin.clone());
+        for _ in 0..GENERATIONS {
+            if at.0 == from {
+                return Ok(true);
+            }
+            let Some(origin) = at.1 else { return Ok(false) };
+            at = match self.0.ledger.session(self.0.tenant, origin.session).await {
+                Err(LedgerError::NotFound { .. }) => return Ok(origin.session == from),
+                before => before.map(|before| (before.id, before.origin))?,
+            };
+        }
+        Ok(false)
     }
 
     // Whether what the client sends next is the recorded reply in other words, and how many messages it takes; then it counts as
@@ -146,7 +263,7 @@ impl Engine {
         };
         let sent: Vec<&str> =
             found.order.iter().skip(known).filter_map(|at| arrival.messages.get(*at).copied()).collect();
-        for (_, session) in &found.places {
+        for Place { session, .. } in &found.places {
             let Some(head) = session.head.filter(|_| session.messages > next) else { continue };
             let end = session.messages.min(next + REPLY);
             let mut reply = inner.ledger.messages(inner.tenant, head, next - 1..end).await?;
@@ -191,12 +308,8 @@ impl Engine {
         };
         // Many conversations open alike; only an answer tells that they are one.
         let is_answered = drafts.iter().take(known).any(|draft| draft.role() == Role::Assistant);
-        for (place, session) in &found.places {
-            let is_ours = match (arrival.session, arrival.name) {
-                (Some(id), _) => session.id == id,
-                (None, name) => name.is_none() || session.channel.as_deref() == name,
-            };
-            if place.at_head && is_ours {
+        for Place { at: place, session, is_meant } in &found.places {
+            if place.at_head && *is_meant {
                 if known < messages {
                     let course = Course::Continued;
                     return Ok(Spot::Here { session: session.id, chain, known, course });
@@ -206,7 +319,7 @@ impl Engine {
                     return Ok(Spot::Here { session: session.id, chain, known, course });
                 }
             }
-            if !is_ours && !is_answered {
+            if !is_meant && !is_answered {
                 continue;
             }
             let course = if known == messages { Course::Resampled } else { Course::Forked };
@@ -250,11 +363,11 @@ impl Engine {
             let known =
                 found.ordinals.iter().take(known).take_while(|ordinal| **ordinal < turn.first).count();
             return Ok(match before.first().filter(|_| known > 0) {
-                Some(before) => Spot::Fork { at: before.id, known, course },
+                Some(before) => Spot::Fork { session: session.id, at: before.id, known, course },
                 None => Spot::Nowhere { course },
             });
         }
         let at = compacted.map_or(turn.id, |compacted| compacted.id);
-        Ok(Spot::Fork { at, known, course })
+        Ok(Spot::Fork { session: session.id, at, known, course })
     }
 }

@@ -25,7 +25,7 @@ const TRIES: usize = 5;
 pub struct Arrival<'a> {
     /// Its messages as the engine's dialect writes them, from the first; those of the operator that lead them are no part of it.
     pub messages: Vec<&'a str>,
-    /// The session that the client says it is.
+    /// The session that the client says it is, which decides: where that holds any of it, it goes on there or in a fork of it.
     pub session: Option<SessionId>,
     /// The name under which the client keeps it, and maybe others: where one is given, what only opens alike under another name is
     /// another conversation. It becomes the channel of new sessions.
@@ -66,12 +66,14 @@ pub struct Arrived {
     pub chain: ChainHash,
     /// The places on the path of the client's messages, up to the last that is recorded.
     pub ordinals: Vec<u64>,
+    /// Whether the client named a session that is not there or holds nothing of it: then what was said decided.
+    pub is_elsewhere: bool,
 }
 
 /// A conversation that was looked for.
 #[derive(Clone, Debug)]
 pub struct Sought {
-    /// The session that it stands in.
+    /// The session that it stands in, or would leave as a fork.
     pub session: Session,
     /// The places on the path of the client's messages that are recorded.
     pub ordinals: Vec<u64>,
@@ -80,22 +82,30 @@ pub struct Sought {
 }
 
 impl Engine {
-    /// Finds the session of a conversation without recording anything; nothing where it would become a new one or a fork.
+    /// Finds the session of a conversation, and what is sent of it, without recording anything; nothing where it would become a new one. A
+    /// fork that it would become sees what was seen where it leaves.
     pub async fn seek(&self, arrival: &Arrival<'_>) -> Result<Option<Sought>> {
         let drafts = self.drafts(arrival)?;
         let digests: Vec<ContentHash> = drafts.iter().map(|draft| draft.digest).collect();
         let found = self.find(arrival, &digests).await?;
         let again = Arrival { is_retry: true, ..arrival.clone() };
-        let Spot::Here { session, known, .. } = self.spot(&again, &found, &drafts).await? else {
-            return Ok(None);
+        let (session, known, fork) = match self.spot(&again, &found, &drafts).await? {
+            Spot::Here { session, known, .. } => (session, known, None),
+            Spot::Fork { session, at, known, .. } => (session, known, Some(at)),
+            Spot::Nowhere { .. } => return Ok(None),
         };
         let (session, mut ordinals) = (self.handle(session), found.ordinals);
         if found.order.iter().enumerate().any(|(place, number)| place != *number) {
             return Ok(None);
         }
         ordinals.truncate(known);
-        let context = session.peek().await?;
-        let context = session.look(|warm| warm.compaction.is_some()).await?.then_some(context);
+        let context = match fork {
+            Some(at) => session.seen_behind(at).await?,
+            None => {
+                let context = session.peek().await?;
+                session.look(|warm| warm.compaction.is_some()).await?.then_some(context)
+            }
+        };
         Ok(Some(Sought { session, ordinals, context }))
     }
 
@@ -173,7 +183,8 @@ impl Engine {
             Spot::Here { session, chain, course, .. } => {
                 let session = self.handle(session);
                 let (turn, chain) = self.go_on(&session, chain, turns, course).await?;
-                Ok(Arrived { session, course, turn, chain, ordinals })
+                let is_elsewhere = found.is_elsewhere;
+                Ok(Arrived { session, course, turn, chain, ordinals, is_elsewhere })
             }
             Spot::Fork { at, course, .. } => {
                 let at = Some(at);
@@ -246,8 +257,13 @@ impl Engine {
         let session = self.new_session(opening);
         let id = session.id;
         let turn = turns.last();
-        let begin =
-            Begin { at, session, turns: turns.all, chains: found.chains.clone(), known: found.known.clone() };
+        let begin = Begin {
+            at,
+            session,
+            turns: turns.all,
+            chains: found.chains.clone(),
+            known: found.claimed.clone(),
+        };
         let receipt = match course {
             // Others who make the same call at the same time are meant to have sessions of their own.
             Course::Resampled => {
@@ -256,6 +272,7 @@ impl Engine {
             _ => inner.ledger.begin_once(inner.tenant, begin).await?,
         };
         let turn = turn.or(receipt.head).ok_or(Error::Empty)?;
-        Ok(Arrived { session: self.handle(id), course, turn, chain: receipt.chain, ordinals })
+        let (session, chain, is_elsewhere) = (self.handle(id), receipt.chain, found.is_elsewhere);
+        Ok(Arrived { session, course, turn, chain, ordinals, is_elsewhere })
     }
 }

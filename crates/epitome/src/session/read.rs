@@ -53,6 +53,18 @@ impl Session {
         Ok(Context::new(Some(turn), inner.dialect, warm.system.clone(), warm.hand_out(), pressure))
     }
 
+    /// What a fork behind a turn would see of it, where that is not what was said.
+    pub(crate) async fn seen_behind(&self, turn: TurnId) -> Result<Option<Context>> {
+        let inner = self.inner();
+        let recorded = inner.ledger.view(inner.tenant, turn, Until::Reply).await?;
+        let mut warm = Warm::of(&recorded, inner)?;
+        if warm.compaction.is_none() {
+            return Ok(None);
+        }
+        let pressure = warm.pressure(self.slot.outside(), inner);
+        Ok(Some(Context::new(Some(turn), inner.dialect, warm.system.clone(), warm.hand_out(), pressure)))
+    }
+
     /// What would be sent now, if nothing were due. Nothing is compacted.
     pub async fn peek(&self) -> Result<Context> {
         let (inner, outside) = (self.inner(), self.slot.outside());

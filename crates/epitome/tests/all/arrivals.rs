@@ -1,7 +1,7 @@
 //! Conversations of clients that send everything with every call: where they are found, and how they go on.
 
 use epitome::ledger::model::ChainHash;
-use epitome::{Arrival, Arrived, Compact, Course, Engine, Error, Input, Reply, ToSend, Tokens};
+use epitome::{Arrival, Arrived, Compact, Course, Engine, Error, Input, Reply, SessionId, ToSend, Tokens};
 
 use crate::support::{Place, on_both, prose};
 
@@ -10,6 +10,7 @@ on_both!(
     what_was_edited_or_rewound_becomes_a_fork,
     a_call_is_made_again_or_once_more,
     names_keep_equal_openings_apart,
+    a_session_that_is_named_decides,
     what_was_missed_is_recorded_in_its_place,
     a_reply_in_other_words_is_the_same_reply,
     results_between_calls_stand_behind_them,
@@ -163,6 +164,41 @@ async fn what_was_missed_is_recorded_in_its_place(place: Place) {
     let only_the_model = model("b");
     let nothing = Arrival { messages: vec![&only_the_model], ..Arrival::default() };
     assert!(matches!(engine.arrive(&nothing).await, Err(Error::Empty)));
+}
+
+async fn a_session_that_is_named_decides(place: Place) {
+    let engine = place.engine().await;
+    let thought = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"answer 0"}]}"#;
+    let opening = user("question 0");
+    let left = arrive(&engine, std::slice::from_ref(&opening), false).await;
+    left.session.reply_behind(left.chain, Reply::json(thought)).await.unwrap();
+    let said = [opening.clone(), model("answer 0"), user("question 1")];
+    let left = arrive(&engine, &said, false).await.session;
+    // Another session has the words that the client keeps, and more of them.
+    let said = [opening, model("answer 0"), user("other"), model("so"), user("more")];
+    let messages: Vec<&str> = said.iter().map(String::as_str).collect();
+    let named = |count: usize, session, name| Arrival {
+        messages: messages[..count].to_vec(),
+        session,
+        name,
+        is_retry: true,
+        ..Arrival::default()
+    };
+    let right = engine.arrive(&named(1, None, Some("right"))).await.unwrap();
+    right.session.reply_behind(right.chain, Reply::json(model("answer 0"))).await.unwrap();
+    let right = engine.arrive(&named(3, None, Some("right"))).await.unwrap();
+    right.session.reply_behind(right.chain, Reply::json(model("so"))).await.unwrap();
+    // The reply that the client has in other words is that of the session that it names.
+    let fork = engine.arrive(&named(5, Some(left.id()), None)).await.unwrap();
+    let info = fork.session.info().await.unwrap();
+    assert_eq!((fork.course, fork.is_elsewhere), (Course::Forked, false));
+    assert_eq!(info.origin.map(|origin| (origin.session, origin.messages)), Some((left.id(), 2)));
+    assert!(fork.session.export(epitome::Dialect::Anthropic).await.unwrap().contains("hm"));
+    // Whoever goes on naming it goes on in the fork.
+    let again = engine.arrive(&named(5, Some(left.id()), None)).await.unwrap();
+    assert_eq!((again.course, again.session.id()), (Course::Retried, fork.session.id()));
+    let none = engine.arrive(&named(5, Some(SessionId::generate()), Some("right"))).await.unwrap();
+    assert_eq!((none.session.id(), none.is_elsewhere), (right.session.id(), true));
 }
 
 async fn a_reply_in_other_words_is_the_same_reply(place: Place) {
