@@ -87,6 +87,21 @@ impl Links {
         Ok(self.at_hand(&key))
     }
 
+    /// All places that were given this name, the latest first.
+    pub(super) async fn all(
+        &self,
+        ledger: &Ledger,
+        tenant: TenantId,
+        name: &str,
+    ) -> Result<Vec<Link>, LedgerError> {
+        if name.len() > LONGEST {
+            return Ok(Vec::new());
+        }
+        let mut memos = ledger.memos(tenant, scope(name), Paging::first(SESSIONS)).await?.items;
+        memos.sort_by_key(|memo| std::cmp::Reverse(memo.time));
+        Ok(memos.iter().filter_map(|memo| read(&memo.name, &memo.value)).collect())
+    }
+
     /// What bears this name stands here from now on.
     pub(super) async fn keep(
         &self,

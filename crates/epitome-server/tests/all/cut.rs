@@ -126,11 +126,25 @@ fn a_client_that_makes_its_history_smaller_is_recorded_as_such() {
         };
         let house = House::new(Upstream::new(vec![Act::say("Noted.")]), |_| {}).await;
         let mut agent = named(&house, "s1");
-        for number in 0..4 {
-            agent.say(&format!("Step {number}.")).await;
+        agent.say("Let us build a lighthouse.").await;
+        for step in [
+            "The foundation is granite from the northern quarry.",
+            "The lantern gallery wants copper sheeting, see plans/gallery.dxf.",
+            "Schedule the inspection with harbourmaster Lindqvist for 2031-04-17.",
+        ] {
+            agent.say(step).await;
         }
         let (first, _) = agent.say("And on.").await;
-        let summary = "This session is continued from an earlier one. Summary: steps 0 to 3 were noted.";
+        // An agent of the same kind with an errand of its own, and a fresh start, are conversations of their own.
+        for errand in ["Let us build a windmill, with wooden machinery and canvas sails.", "Good evening."] {
+            let (own, _) = named(&house, "s1").say(errand).await;
+            assert_eq!(header(&own, "x-epitome-compaction"), "none", "{errand}");
+            let (back, _) = agent.say("Anything else?").await;
+            assert_eq!(header(&back, "x-epitome-session"), header(&first, "x-epitome-session"));
+        }
+        let summary = "This session is continued from an earlier one. Summary: the lighthouse has a foundation of granite from \
+            the northern quarry; copper sheeting for the lantern gallery (plans/gallery.dxf); the inspection with harbourmaster \
+            Lindqvist is on 2031-04-17.";
         let mut smaller = named(&house, "s1");
         let (after, _) = smaller.say(summary).await;
         assert_eq!(header(&after, "x-epitome-compaction"), "by the client");
@@ -157,6 +171,6 @@ fn a_client_that_makes_its_history_smaller_is_recorded_as_such() {
         assert_eq!(told["from"], header(&first, "x-epitome-session"));
         assert_eq!(told["to"], header(&after, "x-epitome-session"));
         ledger.close().await;
-        assert_eq!(recorded(&address).await.len(), 4);
+        assert_eq!(recorded(&address).await.len(), 6);
     });
 }
