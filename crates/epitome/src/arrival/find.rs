@@ -232,7 +232,7 @@ impl Engine {
 
     // Whether a session is another one, or was forked from it at some time.
     async fn descends(&self, session: &Record, from: SessionId) -> Result<bool> {
-        let mut at = (session.id, session.origin.clone());
+        let mut at = (session.id, session.origin);
         for _ in 0..GENERATIONS {
             if at.0 == from {
                 return Ok(true);
