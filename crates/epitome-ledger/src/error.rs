@@ -142,6 +142,28 @@ impl LedgerError {
         matches!(self, LedgerError::Unavailable(_) | LedgerError::Busy(_) | LedgerError::Leased { .. })
     }
 
+    /// Whether it lies in where or when something was to be written, and not in what, so that waiting may help: until the database
+    /// is back, has room, may be written to, or nobody else is in the way.
+    pub fn is_passing(&self) -> bool {
+        use rusqlite::ErrorCode::{ConstraintViolation, ParameterOutOfRange, TooBig, TypeMismatch};
+        match self {
+            LedgerError::BadAddress(_)
+            | LedgerError::Damaged(_)
+            | LedgerError::Tiling(_)
+            | LedgerError::BadRequest(_) => false,
+            LedgerError::Sqlite(error) => !matches!(
+                error.sqlite_error_code(),
+                None | Some(ConstraintViolation | ParameterOutOfRange | TooBig | TypeMismatch)
+            ),
+            // Class 22 is what a column cannot hold, 23 what a constraint forbids, 54 what is too large. Without a word from the
+            // server it is a value that cannot be said to it.
+            LedgerError::Postgres(error) => error.as_db_error().is_some_and(|reason| {
+                !["22", "23", "54"].iter().any(|class| reason.code().code().starts_with(class))
+            }),
+            _ => true,
+        }
+    }
+
     /// Whether it lies in what was to be written, and not in where or when, so that it can never be written.
     pub(crate) fn is_refusal(&self) -> bool {
         match self {

@@ -93,4 +93,13 @@ impl Error {
             _ => false,
         }
     }
+
+    /// Whether it lies in where or when something was to be recorded, and not in what, so that waiting may help.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Error::Ledger(error) => error.is_passing(),
+            Error::Moved | Error::Contended | Error::Interrupted(_) => true,
+            _ => false,
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Values on their way to and from PostgreSQL, and what its errors mean.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ impl ToSql for Value {
         match self {
             Value::Null => Ok(IsNull::Yes),
             Value::Int(value) => value.to_sql(kind, out),
-            Value::Text(value) => value.to_sql(kind, out),
+            Value::Text(value) => storable(value).to_sql(kind, out),
             Value::Blob(value) => value.to_sql(kind, out),
         }
     }
@@ -46,6 +47,14 @@ impl<'a> FromSql<'a> for Value {
 
     fn accepts(kind: &Type) -> bool {
         [Type::INT8, Type::INT4, Type::TEXT, Type::VARCHAR, Type::BYTEA].contains(kind)
+    }
+}
+
+// The one character that no text of PostgreSQL can hold is replaced in labels, names and models. Bodies are bytes and keep it.
+fn storable(text: &str) -> Cow<'_, str> {
+    match text.contains('\0') {
+        true => Cow::Owned(text.replace('\0', "\u{fffd}")),
+        false => Cow::Borrowed(text),
     }
 }
 

@@ -15,6 +15,7 @@ on_both!(
     a_writer_who_stands_elsewhere_is_refused,
     a_turn_handed_in_twice_is_recorded_once,
     sessions_are_found_and_listed_by_pages,
+    what_no_text_column_holds_is_no_obstacle,
     tenants_do_not_meet,
     a_session_survives_reopening_and_packing,
     a_late_reply_belongs_to_its_owner_alone,
@@ -123,6 +124,20 @@ async fn sessions_are_found_and_listed_by_pages(place: Place) {
     let odd = SessionFilter { agent: Some("odd".into()), ..SessionFilter::default() };
     let odd = ledger.sessions(ME, odd, Paging::first(10)).await.unwrap();
     assert_eq!(odd.items.len(), 3);
+}
+
+async fn what_no_text_column_holds_is_no_obstacle(place: Place) {
+    let ledger = place.open().await;
+    let odd = "what\0ever";
+    let new = NewSession { label: Some(odd.into()), external: Some(odd.into()), ..NewSession::of("agent") };
+    let session = ledger.create_session(ME, new).await.unwrap();
+    assert_eq!(ledger.find_session(ME, "agent", odd).await.unwrap(), Some(session.clone()));
+    let turn = NewTurn { model: Some(odd.into()), ..call(odd, odd) };
+    let receipt = ledger.append(ME, expect(&session), vec![turn.clone()]).await.unwrap();
+    let stored = ledger.messages(ME, receipt.head.unwrap(), 0..2).await.unwrap();
+    assert_eq!(stored[0].body, turn.input[0].body, "what was said is kept whole");
+    ledger.put_memo(ME, odd, odd, odd).await.unwrap();
+    assert!(ledger.memo(ME, odd, odd).await.unwrap().is_some());
 }
 
 async fn tenants_do_not_meet(place: Place) {

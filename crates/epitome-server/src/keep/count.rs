@@ -9,16 +9,18 @@ use epitome::{Arrival, SessionId, ToSend};
 use super::mode::Mode;
 use super::request::Request;
 use super::rewrite::Rewrite;
-use super::store::SEARCH;
+use super::store::{SEARCH, Whose, within};
 use super::{Inner, set, told};
 use crate::keeper::{Call, Errand};
 
 impl Inner {
     pub(super) async fn count(self: Arc<Self>, call: Call, mode: Mode) -> Errand {
         let Ok(text) = std::str::from_utf8(&call.body) else { return Errand::unchanged() };
-        let Ok(tenant) = self.store.tenant(&call.headers) else { return Errand::unchanged() };
+        let Ok(Whose { tenant, by: None }) = self.store.whose(&call.headers) else {
+            return Errand::unchanged();
+        };
         let Ok(request) = Request::read(&call, text, tenant, None) else { return Errand::unchanged() };
-        match self.store.down.watched(SEARCH, self.counted(&request, mode, text)).await {
+        match self.store.asked(within(SEARCH, self.counted(&request, mode, text))).await {
             Ok(Some((session, body))) => {
                 call.slip.write(|line| {
                     line.model.clone_from(&request.model);

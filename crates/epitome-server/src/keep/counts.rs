@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use epitome::{Compacted, Hook, Tokens, Told};
 
+use super::spool::Held;
+
 /// The counters of all sessions.
 #[derive(Default)]
 pub(super) struct Counts {
@@ -33,15 +35,18 @@ impl Counts {
     }
 
     /// All of it in Prometheus' text format.
-    pub(super) fn render(&self, spooled: usize) -> String {
-        let spooled = AtomicU64::new(spooled as u64);
+    pub(super) fn render(&self, spool: Held) -> String {
+        let [waiting, aside, bytes] =
+            [spool.waiting as u64, spool.aside as u64, spool.bytes].map(AtomicU64::new);
         let all = [
             ("compactions_total", "counter", "Compactions that were recorded.", &self.compactions),
             ("compacted_tokens_total", "counter", "Tokens that compactions took out.", &self.removed),
             ("saved_tokens_total", "counter", "Tokens of clients that were not sent up.", &self.saved),
             ("overflows_total", "counter", "Refusals answered by sending less.", &self.overflows),
             ("spooled_turns_total", "counter", "Turns that had to wait to be recorded.", &self.waited),
-            ("spool_depth", "gauge", "Turns that wait to be recorded.", &spooled),
+            ("spool_depth", "gauge", "Turns that wait to be recorded.", &waiting),
+            ("spool_aside", "gauge", "Turns on disk that can never be recorded.", &aside),
+            ("spool_bytes", "gauge", "Room that turns take on disk.", &bytes),
         ];
         let mut out = String::new();
         for (name, kind, help, value) in all {

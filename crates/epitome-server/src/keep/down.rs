@@ -3,8 +3,6 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::spool::is_passing;
-
 /// So long nobody asks.
 const REST: Duration = Duration::from_secs(3);
 
@@ -25,19 +23,5 @@ impl Down {
     /// It does not answer.
     pub(super) fn mark(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + REST);
-    }
-
-    /// Waits for work on the ledger, so long at most, and takes note of how it went.
-    pub(super) async fn watched<T>(
-        &self,
-        most: Duration,
-        work: impl Future<Output = epitome::Result<T>>,
-    ) -> epitome::Result<T> {
-        let late = || epitome::Error::Interrupted("the ledger took too long".to_owned());
-        let done = tokio::time::timeout(most, work).await.unwrap_or_else(|_| Err(late()));
-        let is_down = done.as_ref().is_err_and(is_passing);
-        let until = is_down.then(|| Instant::now() + REST);
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = until;
-        done
     }
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use epitome::TenantId;
+use epitome::wire::WireError;
 use futures_util::FutureExt;
 use http::HeaderMap;
 
 use super::mode::Mode;
 use super::request::Request;
 use super::rewrite::Rewrite;
-use super::spool::{Entry, is_passing};
+use super::spool::Entry;
+use super::store::Whose;
 use super::unplaced::Unplaced;
 use super::watch::Watching;
 use super::{Inner, set, told};
@@ -26,8 +28,8 @@ impl Inner {
         let Ok(text) = std::str::from_utf8(&call.body) else {
             return self.passed(&call, mode, local, "the body is not UTF-8");
         };
-        let tenant = match self.store.tenant(&call.headers) {
-            Ok(tenant) => tenant,
+        let Whose { tenant, by } = match self.store.whose(&call.headers) {
+            Ok(whose) => whose,
             Err(error) => {
                 let problem = format!("whose call it is cannot be told without the ledger: {error}");
                 return self.passed(&call, mode, local, &problem);
@@ -36,22 +38,31 @@ impl Inner {
         let alike = self.threads.alike(tenant, &call);
         let request = match Request::read(&call, text, tenant, alike.as_ref()) {
             Ok(request) => request,
+            // Only the operator speaks, or nobody does: there is no turn to record, and nothing failed.
+            Err(WireError::NoMessages { .. }) => {
+                let watch = self.looking_on(&call, mode, tenant, "nothing is said in it");
+                return Errand { watch: Some(Box::new(watch)), ..Errand::default() };
+            }
             Err(problem) => {
                 return self.passed(&call, mode, tenant, &format!("not understood, passed on: {problem}"));
             }
         };
         let mode = if request.elsewhere.is_some() { Mode::Observe } else { mode };
+        if by.is_some() {
+            let problem = "the ledger has not been reached yet";
+            return self.unplaced(&call, &request, mode, by, problem).await;
+        }
         let placing = self.store.while_it_answers(self.place(&call, &request, mode, alike));
         let placing = AssertUnwindSafe(placing).catch_unwind();
         let placed = match tokio::time::timeout(DEADLINE, placing).await {
             Ok(Ok(Ok(placed))) => placed,
-            Ok(Ok(Err(error))) if is_passing(&error) => {
-                return self.unplaced(&call, &request, mode, &error.to_string()).await;
+            // What is no conversation at all does not wait to be recorded.
+            Ok(Ok(Err(error @ (epitome::Error::Message(_) | epitome::Error::Empty)))) => {
+                return self.passed(&call, mode, tenant, &error.to_string());
             }
-            // What can never be recorded does not wait for it.
-            Ok(Ok(Err(error))) => return self.passed(&call, mode, tenant, &error.to_string()),
-            Ok(Err(_)) => return self.unplaced(&call, &request, mode, "the keeper failed").await,
-            Err(_) => return self.unplaced(&call, &request, mode, "the keeper took too long").await,
+            Ok(Ok(Err(error))) => return self.unplaced(&call, &request, mode, by, &error.to_string()).await,
+            Ok(Err(_)) => return self.unplaced(&call, &request, mode, by, "the keeper failed").await,
+            Err(_) => return self.unplaced(&call, &request, mode, by, "the keeper took too long").await,
         };
         let expected = request.may_be_followed.then(|| {
             let conversation = request.elsewhere.as_ref().and_then(|held| held.conversation.clone());
@@ -114,6 +125,7 @@ impl Inner {
         call: &Call,
         request: &Request<'_>,
         mode: Mode,
+        by: Option<String>,
         problem: &str,
     ) -> Errand {
         tracing::warn!(problem, "a call goes up without its session, and waits to be recorded");
@@ -123,7 +135,7 @@ impl Inner {
         }
         let mut watch = self.looking_on(call, mode, request.tenant);
         watch.model.clone_from(&request.model);
-        let entry = Entry::of(request).with_body(request.body.text());
+        let entry = Entry::of(request).with_body(request.body.text()).told_by(by);
         match self.spool.keep(&entry).await {
             Ok(()) => {
                 self.counts.waits();

@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use epitome::TenantId;
-use epitome::ledger::model::Memo;
 use epitome::ledger::{Ledger, LedgerError, Paging};
 use http::HeaderMap;
 
@@ -43,35 +42,51 @@ impl FromStr for Tenants {
 }
 
 /// Tells tenants by their credentials. The credentials themselves are kept nowhere.
-pub(super) struct Identities([u8; 32]);
+pub(super) struct Identities {
+    key: [u8; 32],
+    /// The name of the key, which says nothing of it.
+    pub(super) name: String,
+}
 
 impl Identities {
-    /// With the key of a ledger, which is made when it is first needed.
-    pub(super) async fn of(ledger: &Ledger) -> Result<Self, LedgerError> {
-        if let Some(key) = Self::first(ledger).await? {
-            return Ok(Self(key));
-        }
-        let name = uuid::Uuid::new_v4().to_string();
-        let value = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
-        ledger.put_memo(TenantId::LOCAL, SCOPE, name, value).await?;
-        // Of several servers that begin at once, the first one's counts.
-        let key = Self::first(ledger).await?;
-        Ok(Self(key.unwrap_or_default()))
-    }
-
-    async fn first(ledger: &Ledger) -> Result<Option<[u8; 32]>, LedgerError> {
-        let memos = ledger.memos(TenantId::LOCAL, SCOPE, Paging::first(1)).await?;
-        let key =
-            |memo: &Memo| blake3::derive_key("epitome 2026 tenants of the proxy", memo.value.as_bytes());
-        Ok(memos.items.first().map(key))
+    /// By a key that is made from this secret.
+    pub(super) fn by(secret: &str) -> Self {
+        let key = blake3::derive_key("epitome 2026 tenants of the proxy", secret.as_bytes());
+        let name = blake3::derive_key("epitome 2026 name of the key of tenants", secret.as_bytes());
+        let name = blake3::Hash::from_bytes(name).to_hex().chars().take(16).collect();
+        Self { key, name }
     }
 
     /// Whose credential this is.
     pub(super) fn tenant(&self, credential: &str) -> TenantId {
         let mut bytes = [0; 16];
-        blake3::Hasher::new_keyed(&self.0).update(credential.as_bytes()).finalize_xof().fill(&mut bytes);
+        blake3::Hasher::new_keyed(&self.key).update(credential.as_bytes()).finalize_xof().fill(&mut bytes);
         TenantId::from_uuid(uuid::Builder::from_random_bytes(bytes).into_uuid())
     }
+}
+
+/// A secret that nobody has.
+pub(super) fn new_secret() -> String {
+    format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple())
+}
+
+/// The secret of a ledger; one that has none takes this.
+pub(super) async fn secret_of(
+    ledger: &Ledger,
+    otherwise: impl FnOnce() -> String,
+) -> Result<String, LedgerError> {
+    if let Some(secret) = first(ledger).await? {
+        return Ok(secret);
+    }
+    let secret = otherwise();
+    ledger.put_memo(TenantId::LOCAL, SCOPE, uuid::Uuid::new_v4().to_string(), secret.as_str()).await?;
+    // Of several servers that begin at once, the first one's counts.
+    Ok(first(ledger).await?.unwrap_or(secret))
+}
+
+async fn first(ledger: &Ledger) -> Result<Option<String>, LedgerError> {
+    let memos = ledger.memos(TenantId::LOCAL, SCOPE, Paging::first(1)).await?;
+    Ok(memos.items.into_iter().next().map(|memo| memo.value))
 }
 
 /// What a call proves with whose it is.

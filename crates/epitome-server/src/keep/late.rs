@@ -1,5 +1,6 @@
 //! Recording what had to wait: when the ledger is back, or when the client of a reply that was cut off did not come back.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,54 +14,100 @@ use super::follow::Follow;
 use super::links::Link;
 use super::mode::Mode;
 use super::request::leading;
-use super::spool::{Entry, PATIENCE, Said, is_passing};
-use super::store::{Ready, SEARCH};
+use super::spool::{Entry, PATIENCE};
+use super::store::{Ready, within};
 use super::under_way::UnderWay;
 
 /// So long a ledger may take to be opened once nobody waits for it.
 const OPENING: Duration = Duration::from_secs(60);
-/// How long the spool rests before it is looked at again.
+/// So long one turn may take: nobody waits for it, and the next ones may.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How long the spool rests before it is looked at again, and how long at most where that led to nothing.
 const REST: Duration = Duration::from_secs(2);
+const LONG_REST: Duration = Duration::from_secs(60);
+/// Whoever looks after the machine should know of a spool that is so large, and each time that it has doubled.
+const LARGE: u64 = 1 << 30;
+
+/// How it went to record what waits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Went {
+    /// There was nothing, or something of it was recorded.
+    On,
+    /// Nothing of it could be recorded just now.
+    Nowhere,
+}
 
 impl Inner {
     /// Records what waits whenever that is possible, for ever.
     pub(super) async fn record_late(self: Arc<Self>) {
         let mut was_ready = self.store.is_ready();
+        let (mut rest, mut large) = (REST, LARGE);
         loop {
+            self.spool.tidy();
+            let bytes = self.spool.held().bytes;
+            if bytes > large {
+                tracing::warn!(bytes, "what waits to be recorded takes much room");
+                large = bytes.saturating_mul(2);
+            }
             // A ledger that was out of reach at the start is asked for, also where nobody calls.
             if !was_ready {
                 was_ready = self.store.reach(OPENING).await.is_ok();
                 tracing::info!(was_ready, "the ledger was looked for");
             }
             if was_ready {
-                self.record_waiting(PATIENCE).await;
+                rest = match self.record_waiting(PATIENCE).await {
+                    Went::On => REST,
+                    Went::Nowhere => (rest * 2).min(LONG_REST),
+                };
             }
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(rest).await;
         }
     }
 
-    /// Records what waits, as far as that is possible now.
-    pub(super) async fn record_waiting(&self, patience: Duration) {
+    /// Records what waits, as far as that is possible now. What cannot be recorded, now or ever, is in nobody's way.
+    pub(super) async fn record_waiting(&self, patience: Duration) -> Went {
+        let (mut recorded, mut left) = (0, 0);
+        // What goes on from something that still waits, waits with it.
+        let mut unsettled: HashSet<String> = HashSet::new();
         for path in self.spool.waiting(patience) {
-            let Some(entry) = self.spool.take(&path) else { continue };
+            let Some(mut entry) = self.spool.take(&path) else { continue };
+            let Some(tenant) = self.store.owner(&entry) else { continue };
+            entry.tenant = tenant;
+            if entry.behind.as_ref().is_some_and(|name| unsettled.contains(name)) {
+                unsettled.extend(entry.names());
+                continue;
+            }
             match self.record_entry(&entry).await {
                 Ok(()) => {
                     tracing::info!(turn = entry.id, "a turn that had to wait is recorded");
                     self.spool.let_go(&entry.id);
+                    recorded += 1;
                 }
-                Err(error) if is_passing(&error) => return,
+                Err(error) if error.is_passing() => {
+                    if !self.store.answers().await {
+                        // It is out of reach, and asked again soon.
+                        return Went::On;
+                    }
+                    tracing::warn!(turn = entry.id, %error, "a turn has to wait on");
+                    unsettled.extend(entry.names());
+                    left += 1;
+                }
                 Err(error) => self.spool.set_aside(&entry, &error.to_string()),
             }
         }
         self.standby.clear().await;
+        if recorded == 0 && left > 0 { Went::Nowhere } else { Went::On }
     }
 
     async fn record_entry(&self, entry: &Entry) -> epitome::Result<()> {
         let Some(dialect) = entry.dialect() else { return Err(epitome::Error::Empty) };
         let ready = self.store.ready()?;
-        let engine =
-            ready.engines.named(entry.tenant, dialect, &entry.model, &entry.agent, Mode::Observe).await?;
-        self.store.down.watched(SEARCH, self.record_with(entry, ready, &engine, dialect)).await
+        let recorded = async {
+            let engine =
+                ready.engines.named(entry.tenant, dialect, &entry.model, &entry.agent, Mode::Observe).await?;
+            self.record_with(entry, ready, &engine, dialect).await
+        };
+        within(LONGEST, self.store.while_it_answers(recorded)).await
     }
 
     // Records a turn, unless it is recorded.
@@ -96,7 +143,7 @@ impl Inner {
         let receipt = session.reply_behind(chain, reply).await?;
         let Some(turn) = receipt.head else { return Ok(()) };
         let link = Link { session: session.id(), turn, messages: receipt.messages };
-        for name in names(entry, said) {
+        for name in entry.names() {
             self.links.keep(&ready.ledger, entry.tenant, &name, link).await?;
         }
         Ok(())
@@ -124,10 +171,4 @@ impl Inner {
         };
         Ok(Some((followed.session, chain)))
     }
-}
-
-// Under which names later calls go on from it.
-fn names(entry: &Entry, said: &Said) -> Vec<String> {
-    let id = said.id.as_deref().filter(|_| entry.may_be_followed);
-    id.map(super::elsewhere::reply).into_iter().chain(entry.conversation.clone()).collect()
 }

@@ -23,6 +23,7 @@ mod mode;
 mod place;
 mod request;
 mod rewrite;
+mod secrets;
 mod spool;
 mod standby;
 mod store;
@@ -47,6 +48,7 @@ use self::counts::Counts;
 pub use self::identity::Tenants;
 use self::links::Links;
 pub use self::mode::{Mode, Modes, Rule as ModeRule};
+use self::secrets::Secrets;
 use self::spool::Spool;
 use self::standby::Standby;
 pub use self::store::Source;
@@ -122,8 +124,18 @@ impl Sessions {
         let Keeping { ledger: source, configured, modes, tenants, window, request_cache, view_cache, spool } =
             keeping;
         let counts = Arc::<Counts>::default();
-        let plan = Plan { source, configured, window, view_cache, tenants, counts: Arc::clone(&counts) };
-        let store = Store::new(plan);
+        let (secrets, standby) = (Secrets::beside(&spool), Standby::below(&spool));
+        let spool = Spool::at(spool);
+        let store = Store::new(Plan {
+            source,
+            configured,
+            window,
+            view_cache,
+            tenants,
+            counts: Arc::clone(&counts),
+            spool: spool.clone(),
+            secrets,
+        });
         match store.reach(SEARCH).await {
             Err(error) if is_away(&error) => {
                 tracing::warn!(%error, "the ledger cannot be reached; calls wait on disk for it");
@@ -138,8 +150,8 @@ impl Sessions {
             counts,
             tasks: TaskTracker::new(),
             under_way: UnderWay::default(),
-            standby: Standby::below(&spool),
-            spool: Spool::at(spool),
+            standby,
+            spool,
             emptying: Mutex::new(None),
         });
         let task = tokio::spawn(Arc::clone(&inner).record_late());
@@ -185,7 +197,7 @@ impl Keeper for Sessions {
     }
 
     fn metrics(&self) -> String {
-        self.0.counts.render(self.0.spool.depth())
+        self.0.counts.render(self.0.spool.held())
     }
 }
 

@@ -10,7 +10,6 @@ use super::Inner;
 use super::follow::Follow;
 use super::mode::Mode;
 use super::request::Request;
-use super::store::SEARCH;
 use super::thread::{Teller, Thread};
 use super::threads::Shared;
 use super::under_way::Mark;
@@ -72,8 +71,6 @@ impl Inner {
     // It is looked for by what was said, and opened where it is not found.
     async fn arrive(&self, call: &Call, request: &Request<'_>, mode: Mode) -> epitome::Result<Placed> {
         let ready = self.store.ready()?;
-        self.store.down.check()?;
-        let engine = ready.engines.of(request, mode).await?;
         let arrival = Arrival {
             messages: request.messages().collect(),
             session: request.session,
@@ -83,7 +80,8 @@ impl Inner {
             is_retry: true,
             under_way: if request.is_retry { Vec::new() } else { self.under_way.all() },
         };
-        let arrived = self.store.down.watched(SEARCH, engine.arrive(&arrival)).await?;
+        let arriving = async { ready.engines.of(request, mode).await?.arrive(&arrival).await };
+        let arrived = self.store.asked(arriving).await?;
         let session = arrived.session.clone();
         request.say_beside(&session);
         let succeeds = self.succeeds(request, &arrived).await;
@@ -187,7 +185,7 @@ impl Inner {
         let ready = self.store.ready()?;
         let (links, tenant) = (&self.links, request.tenant);
         let sought = async { Ok(links.find(&ready.ledger, tenant, name, PATIENCE).await?) };
-        let Some(link) = self.store.down.watched(SEARCH, sought).await? else { return Ok(None) };
+        let Some(link) = self.store.asked(sought).await? else { return Ok(None) };
         let follow = Follow {
             tenant,
             link,
@@ -197,7 +195,7 @@ impl Inner {
         };
         let engine = ready.engines.of(request, mode).await?;
         let recorded = follow.record(ready, &engine, &self.under_way);
-        let Some(followed) = self.store.down.watched(SEARCH, recorded).await? else { return Ok(None) };
+        let Some(followed) = self.store.asked(recorded).await? else { return Ok(None) };
         let session = followed.session;
         request.say_beside(&session);
         let info = session.info().await?;

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use epitome::wire::reply::Answer;
 use epitome::{Dialect, TenantId, Tokens, Usage};
@@ -23,16 +23,37 @@ const WAITING: &str = "json";
 const TAKEN: &str = "taken";
 /// A reply that was cut off and waits for its client.
 const CUT: &str = "cut";
+/// What is being written.
+const DRAFT: &str = "draft";
+/// A turn that can never be recorded.
+const ASIDE: &str = "unreadable";
+
+/// Nobody writes on a draft for so long.
+const WRITING: Duration = Duration::from_secs(60);
 
 /// The folder of what waits to be recorded.
 #[derive(Clone, Debug)]
 pub(super) struct Spool(Arc<Path>);
+
+/// What a spool holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Held {
+    /// Turns that wait.
+    pub(super) waiting: usize,
+    /// Turns that can never be recorded.
+    pub(super) aside: usize,
+    /// The room that all of it takes.
+    pub(super) bytes: u64,
+}
 
 /// A turn that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) id: String,
     pub(super) tenant: TenantId,
+    /// The name of the key that the tenant was told by, where that was not the ledger's.
+    #[serde(default)]
+    pub(super) by: Option<String>,
     dialect: String,
     pub(super) model: String,
     pub(super) agent: String,
@@ -79,6 +100,7 @@ impl Entry {
         Self {
             id: uuid::Uuid::now_v7().to_string(),
             tenant: request.tenant,
+            by: None,
             dialect: request.dialect.to_string(),
             model: request.model.clone(),
             agent: request.agent.clone(),
@@ -113,8 +135,20 @@ impl Entry {
         self
     }
 
+    /// The same, whose tenant was told by the key of this name.
+    pub(super) fn told_by(mut self, key: Option<String>) -> Self {
+        self.by = key;
+        self
+    }
+
     pub(super) fn dialect(&self) -> Option<Dialect> {
         Dialect::ALL.into_iter().find(|dialect| dialect.to_string() == self.dialect)
+    }
+
+    /// Under which names later calls go on from what came of it.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        let id = self.reply.as_ref().and_then(|said| said.id.as_deref()).filter(|_| self.may_be_followed);
+        id.map(super::elsewhere::reply).into_iter().chain(self.conversation.clone())
     }
 }
 
@@ -147,32 +181,54 @@ impl Spool {
         }
     }
 
-    /// How many turns wait.
-    pub(super) fn depth(&self) -> usize {
-        self.waiting(PATIENCE).len()
+    /// What there is, and how much room it takes.
+    pub(super) fn held(&self) -> Held {
+        let mut held = Held { waiting: self.waiting(PATIENCE).len(), ..Held::default() };
+        for path in self.files() {
+            held.bytes += std::fs::metadata(&path).map_or(0, |about| about.len());
+            held.aside += usize::from(kind(&path) == Some(ASIDE));
+        }
+        held
     }
 
     /// What waits, the oldest first; replies that were cut off once they have waited for so long.
     pub(super) fn waiting(&self, patience: Duration) -> Vec<PathBuf> {
-        let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
-        let is_old = |path: &Path| {
-            let written = std::fs::metadata(path).and_then(|about| about.modified());
-            // A clock that was set back makes nobody wait.
-            written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age >= patience))
-        };
-        let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-        let mut waiting: Vec<PathBuf> = paths
-            .filter(|path| match path.extension().and_then(|kind| kind.to_str()) {
-                Some(WAITING | TAKEN) => true,
-                Some(CUT) => is_old(path),
-                _ => false,
-            })
-            .collect();
-        // What was taken before comes before what came since of the same turn.
-        waiting.sort_by_key(|path| {
-            (path.with_extension(""), path.extension().is_some_and(|kind| kind == WAITING))
+        let mut waiting = self.files();
+        waiting.retain(|path| match kind(path) {
+            Some(WAITING | TAKEN) => true,
+            Some(CUT) => is_older(path, patience),
+            _ => false,
         });
+        // What was taken before comes before what came since of the same turn.
+        waiting.sort_by_key(|path| (path.with_extension(""), kind(path) == Some(WAITING)));
         waiting
+    }
+
+    /// Whether any turn is kept, whatever becomes of it.
+    pub(super) fn holds_anything(&self) -> bool {
+        self.files().iter().any(|path| path.is_file())
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
+        entries.filter_map(Result::ok).map(|entry| entry.path()).collect()
+    }
+
+    /// Clears away what a crash left in the midst of being written; what is whole in it waits like the rest.
+    pub(super) fn tidy(&self) {
+        for draft in self.files() {
+            if kind(&draft) != Some(DRAFT) || !is_older(&draft, WRITING) {
+                continue;
+            }
+            let is_whole = matches!(read(&draft), Ok(Some(_)));
+            let tidied = match is_whole {
+                true => std::fs::rename(&draft, draft.with_extension(WAITING)),
+                false => std::fs::remove_file(&draft),
+            };
+            if let Err(error) = tidied {
+                tracing::warn!(path = %draft.display(), %error, "what a crash left behind cannot be cleared away");
+            }
+        }
     }
 
     /// Takes a turn that waits: what is written of it from now on is a file of its own.
@@ -181,11 +237,17 @@ impl Spool {
         if path != taken && std::fs::rename(path, &taken).is_err() {
             return None;
         }
-        let entry = std::fs::read(&taken).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if entry.is_none() {
-            aside(&taken, "it cannot be read");
+        match read(&taken) {
+            Ok(Some(entry)) => Some(entry),
+            Ok(None) => {
+                aside(&taken, "it cannot be read");
+                None
+            }
+            Err(error) => {
+                tracing::warn!(path = %taken.display(), %error, "a turn that waits cannot be looked at just now");
+                None
+            }
         }
-        entry
     }
 
     /// What can never be recorded is kept beside what can.
@@ -194,14 +256,25 @@ impl Spool {
     }
 }
 
-/// Whether the ledger may take it later.
-pub(super) fn is_passing(error: &epitome::Error) -> bool {
-    matches!(error, epitome::Error::Ledger(_) | epitome::Error::Contended | epitome::Error::Interrupted(_))
+fn kind(path: &Path) -> Option<&str> {
+    path.extension()?.to_str()
+}
+
+// A clock that was set back makes nobody wait.
+fn is_older(path: &Path, age: Duration) -> bool {
+    let written = std::fs::metadata(path).and_then(|about| about.modified());
+    let now = SystemTime::now();
+    written.is_ok_and(|written| now.duration_since(written).map_or(true, |passed| passed >= age))
+}
+
+// What a file holds; nothing where that is no turn.
+fn read(path: &Path) -> io::Result<Option<Entry>> {
+    Ok(serde_json::from_slice(&std::fs::read(path)?).ok())
 }
 
 fn aside(path: &Path, why: &str) {
     tracing::error!(path = %path.display(), why, "a turn that had to wait cannot be recorded; its file stays");
-    let _ = std::fs::rename(path, path.with_extension("unreadable"));
+    let _ = std::fs::rename(path, path.with_extension(ASIDE));
 }
 
 /// Makes a folder that is nobody else's business.
@@ -213,15 +286,25 @@ pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
 }
 
 fn write(folder: &Path, entry: &Entry, kind: &str) -> io::Result<()> {
+    let path = folder.join(format!("{}.{kind}", entry.id));
+    replace(&path, &serde_json::to_vec(entry)?)
+}
+
+/// Writes a file that is nobody else's business, so that after a crash it is there as it was or as it is now.
+pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
     make_folder(folder)?;
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let (path, draft) =
-        (folder.join(format!("{}.{kind}", entry.id)), folder.join(format!("{}.draft", entry.id)));
+    let draft = path.with_extension(DRAFT);
     let mut file = options.open(&draft)?;
-    file.write_all(&serde_json::to_vec(entry)?)?;
+    file.write_all(content)?;
     file.sync_all()?;
-    std::fs::rename(&draft, &path)
+    std::fs::rename(&draft, path)?;
+    // The name is in the folder, which has to reach the disk as well.
+    #[cfg(unix)]
+    std::fs::File::open(folder)?.sync_all()?;
+    Ok(())
 }

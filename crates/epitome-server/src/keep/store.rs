@@ -11,10 +11,15 @@ use tokio::sync::OnceCell;
 use super::counts::Counts;
 use super::down::Down;
 use super::engines::Engines;
-use super::identity::{Identities, Tenants, credential};
+use super::identity::{Identities, Tenants, credential, secret_of};
+use super::secrets::Secrets;
+use super::spool::{Entry, Spool};
 
-/// So long the ledger may take to find a conversation, and the beginning waits for it.
+/// So long the beginning waits for the ledger.
 pub(super) const SEARCH: Duration = Duration::from_secs(5);
+/// So long work on the ledger goes on before it is asked whether it is there, and so long it may take to say so.
+const QUIET: Duration = Duration::from_secs(2);
+const ANSWER: Duration = Duration::from_secs(3);
 
 /// Where everything is recorded.
 #[derive(Clone)]
@@ -39,14 +44,17 @@ pub(super) struct Plan {
     pub(super) view_cache: usize,
     pub(super) tenants: Tenants,
     pub(super) counts: Arc<Counts>,
+    pub(super) spool: Spool,
+    pub(super) secrets: Secrets,
 }
 
 /// The ledger, if it is there.
 pub(super) struct Store {
     plan: Plan,
     ready: OnceCell<Ready>,
-    pub(super) down: Down,
-    /// It was asked and did not say a word.
+    /// It failed, and did not answer afterwards.
+    down: Down,
+    /// It did not say a word while somebody waited for it.
     hung: Down,
 }
 
@@ -55,6 +63,15 @@ pub(super) struct Ready {
     pub(super) ledger: Ledger,
     pub(super) engines: Engines,
     identities: Identities,
+    /// What told tenants while the ledger was out of reach.
+    others: Vec<Identities>,
+}
+
+/// Whose a call is.
+pub(super) struct Whose {
+    pub(super) tenant: TenantId,
+    /// The name of the key that told it, where the ledger was out of reach.
+    pub(super) by: Option<String>,
 }
 
 impl Store {
@@ -70,9 +87,7 @@ impl Store {
 
     /// Opens the ledger, within so long; one that has to be brought up may take a while.
     pub(super) async fn reach(&self, most: Duration) -> epitome::Result<&Ready> {
-        let late = || epitome::Error::Interrupted("the ledger took too long".to_owned());
-        let opened = self.ready.get_or_try_init(|| self.open());
-        tokio::time::timeout(most, opened).await.unwrap_or_else(|_| Err(late()))
+        within(most, self.ready.get_or_try_init(|| self.open())).await
     }
 
     pub(super) fn is_ready(&self) -> bool {
@@ -80,16 +95,21 @@ impl Store {
     }
 
     async fn open(&self) -> epitome::Result<Ready> {
-        let Plan { source, configured, window, view_cache, counts, .. } = &self.plan;
+        let Plan { source, configured, window, view_cache, counts, tenants, spool, secrets } = &self.plan;
         let ledger = match source {
             Source::Open(ledger) => ledger.clone(),
             Source::At(address) => Ledger::open(address, Options::default()).await?,
         };
-        let identities = Identities::of(&ledger).await?;
+        let secret = secret_of(&ledger, || secrets.for_ledger()).await?;
+        let others = match tenants {
+            Tenants::Key => secrets.settle(&secret, spool.holds_anything()),
+            Tenants::One => Vec::new(),
+        };
+        let identities = Identities::by(&secret);
         let engines =
             Engines::new(ledger.clone(), configured.clone(), *window, *view_cache, Arc::clone(counts))
                 .await?;
-        Ok(Ready { ledger, engines, identities })
+        Ok(Ready { ledger, engines, identities, others })
     }
 
     /// Waits for work that may take long for its own reasons, as long as the ledger answers.
@@ -97,13 +117,11 @@ impl Store {
         &self,
         work: impl Future<Output = epitome::Result<T>>,
     ) -> epitome::Result<T> {
-        let Some(ready) = self.ready.get() else { return work.await };
         self.hung.check()?;
         let silence = async {
             loop {
-                tokio::time::sleep(SEARCH).await;
-                let asked = ready.ledger.memo(TenantId::LOCAL, "proxy", "are you there");
-                if !matches!(tokio::time::timeout(SEARCH, asked).await, Ok(Ok(_))) {
+                tokio::time::sleep(QUIET).await;
+                if self.is_ready() && !self.answers().await {
                     return;
                 }
             }
@@ -118,6 +136,27 @@ impl Store {
         }
     }
 
+    /// Waits for what only the ledger knows. Where that fails because the ledger does not answer, it is left alone for a while; one
+    /// thing that it is too slow for, or refuses, is nobody else's business.
+    pub(super) async fn asked<T>(
+        &self,
+        work: impl Future<Output = epitome::Result<T>>,
+    ) -> epitome::Result<T> {
+        self.down.check()?;
+        let done = work.await;
+        if done.as_ref().is_err_and(epitome::Error::is_passing) && !self.answers().await {
+            self.down.mark();
+        }
+        done
+    }
+
+    /// Whether the ledger is there just now.
+    pub(super) async fn answers(&self) -> bool {
+        let Some(ready) = self.ready.get() else { return false };
+        let asked = ready.ledger.memo(TenantId::LOCAL, "proxy", "are you there");
+        matches!(tokio::time::timeout(ANSWER, asked).await, Ok(Ok(_)))
+    }
+
     /// Engines like those of the ledger on another one, which ask no model.
     pub(super) async fn beside(&self, ledger: Ledger) -> epitome::Result<Engines> {
         let mut configured = self.plan.configured.clone();
@@ -126,11 +165,23 @@ impl Store {
     }
 
     /// Whose a call is; the ledger's owner's where it brings no credential.
-    pub(super) fn tenant(&self, headers: &HeaderMap) -> epitome::Result<TenantId> {
-        match (self.plan.tenants, credential(headers)) {
-            (Tenants::One, _) | (_, None) => Ok(TenantId::LOCAL),
-            (Tenants::Key, Some(credential)) => Ok(self.ready()?.identities.tenant(credential)),
+    pub(super) fn whose(&self, headers: &HeaderMap) -> epitome::Result<Whose> {
+        let known = |tenant| Whose { tenant, by: None };
+        let credential = credential(headers).filter(|_| self.plan.tenants == Tenants::Key);
+        let Some(credential) = credential else { return Ok(known(TenantId::LOCAL)) };
+        let secrets = &self.plan.secrets;
+        if let Some(ready) = self.ready.get() {
+            let tenant = ready.identities.tenant(credential);
+            secrets.claim(credential, tenant, &ready.others);
+            return Ok(known(tenant));
         }
+        let standing = secrets.standing().map_err(|error| epitome::Error::Interrupted(error.to_string()))?;
+        Ok(Whose { tenant: standing.tenant(credential), by: Some(standing.name.clone()) })
+    }
+
+    /// Whose a turn is that had to wait; nothing as long as that cannot be told.
+    pub(super) fn owner(&self, entry: &Entry) -> Option<TenantId> {
+        self.plan.secrets.owner(entry, &self.ready.get()?.others)
     }
 
     /// Ends what goes on in the background, and closes the ledger.
@@ -148,4 +199,13 @@ pub(super) fn is_away(error: &epitome::Error) -> bool {
         epitome::Error::Ledger(LedgerError::Unavailable(_) | LedgerError::Busy(_))
             | epitome::Error::Interrupted(_)
     )
+}
+
+/// Waits for work on the ledger, so long at most.
+pub(super) async fn within<T>(
+    most: Duration,
+    work: impl Future<Output = epitome::Result<T>>,
+) -> epitome::Result<T> {
+    let late = || epitome::Error::Interrupted("the ledger took too long".to_owned());
+    tokio::time::timeout(most, work).await.unwrap_or_else(|_| Err(late()))
 }

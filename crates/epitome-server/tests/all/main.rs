@@ -25,6 +25,7 @@ mod pass;
 mod prompt;
 mod sessions;
 mod speech;
+mod spooled;
 mod support;
 mod versions;
 mod wire;
