@@ -8,6 +8,7 @@ use epitome::Dialect;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::speech;
@@ -38,9 +39,11 @@ pub(crate) enum Act {
     Silent,
     /// A beginning, then nothing until the proxy goes.
     Stalled,
+    /// A refusal for its size, and nothing until the proxy goes for what comes smaller in its place.
+    TooLong,
 }
 
-/// All of them.
+/// All that may be done to any request.
 pub(crate) const ACTS: [Act; 18] = [
     Act::Whole,
     Act::Slow,
@@ -65,13 +68,18 @@ pub(crate) const ACTS: [Act; 18] = [
 /// What comes back with a storm.
 pub(crate) const STORM: &str = r#"{"type":"error","error":{"type":"api_error","message":"a storm"}}"#;
 
-/// Serves for ever.
-pub(crate) async fn serve(listener: TcpListener) {
+/// So many bytes are too long.
+const MOST: usize = 60_000;
+
+const TOO_LONG: &str = r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 40000 tokens > 20000 maximum"}}"#;
+
+/// Serves for ever, and counts what is too long and what comes in its place.
+pub(crate) async fn serve(listener: TcpListener, heard: watch::Sender<usize>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             Ok((stream, _)) = listener.accept() => {
-                connections.spawn(connection(Wire::new(stream)));
+                connections.spawn(connection(Wire::new(stream), heard.clone()));
             }
             Some(_) = connections.join_next() => {}
         }
@@ -85,11 +93,11 @@ pub(crate) async fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-async fn connection(mut wire: Wire) {
+async fn connection(mut wire: Wire, heard: watch::Sender<usize>) {
     let request = wire.message().await;
     let body = request.json();
     let number = body["x_act"].as_u64().unwrap_or(0);
-    let act = ACTS[usize::try_from(number).unwrap()];
+    let act = ACTS.get(usize::try_from(number).unwrap()).copied().unwrap_or(Act::TooLong);
     let dialect = dialect_of(request.line());
     let text = body["x_answer"].as_str().unwrap_or("Noted.");
     let (kind, answer) = speech::answer(dialect, body["stream"] == true, text);
@@ -138,6 +146,15 @@ async fn connection(mut wire: Wire) {
             let _ = wire.try_send(format!("{good}{}", half(&answer))).await;
         }
         Act::Silent => {
+            wire.gone().await;
+        }
+        Act::TooLong if request.body.len() > MOST => {
+            let head = head(400, "application/json", "", TOO_LONG.len());
+            let _ = wire.try_send(format!("{head}{TOO_LONG}")).await;
+            heard.send_modify(|count| *count += 1);
+        }
+        Act::TooLong => {
+            heard.send_modify(|count| *count += 1);
             wire.gone().await;
         }
         Act::Stalled => {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use epitome::Dialect;
+use tokio::sync::watch;
 
 use super::act::{ACTS, Act, STORM, half};
 use crate::speech;
@@ -19,6 +20,10 @@ pub(crate) enum Leaves {
     InItsBody,
     BeforeTheHead,
     BehindTheHead,
+    /// When its call was refused and is being made smaller.
+    AtTheRefusal,
+    /// When its call was made smaller and sent again.
+    AtTheNextAttempt,
 }
 
 /// Numbers by chance, the same in every run.
@@ -36,6 +41,7 @@ pub(crate) struct Client {
     address: SocketAddr,
     name: String,
     dialect: Dialect,
+    model: String,
     is_streamed: bool,
     history: Vec<String>,
     turn: usize,
@@ -45,10 +51,34 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn new(address: SocketAddr, name: String, dialect: Dialect, is_streamed: bool) -> Self {
-        let mut client =
-            Self { address, name, dialect, is_streamed, history: Vec::new(), turn: 0, answered: Vec::new() };
+        let (model, history, answered) = ("claude-sonnet-4-5".to_owned(), Vec::new(), Vec::new());
+        let mut client = Self { address, name, dialect, model, is_streamed, history, turn: 0, answered };
         client.ask();
         client
+    }
+
+    /// The same with so much to say that it may be too long.
+    pub(crate) fn talkative(mut self) -> Self {
+        // What is learnt of the window of one model is nothing to the next.
+        self.model = format!("model of {}", self.name);
+        for number in 0..20 {
+            let answer = speech::reply(self.dialect, &format!("Chapter {number} of {}.", self.name));
+            let order = self.history.pop().unwrap();
+            self.history.extend([order, answer]);
+            self.turn += 1;
+            let words = crate::house::prose(number, 600);
+            self.history.push(format!(r#"{{"role":"user","content":"{} {words}"}}"#, self.order()));
+        }
+        self
+    }
+
+    /// Makes the call of this turn, and goes away when the upstream has heard of it so often.
+    pub(crate) async fn leave(&mut self, leaves: Leaves, heard: &mut watch::Receiver<usize>) {
+        let often = *heard.borrow() + if leaves == Leaves::AtTheRefusal { 1 } else { 2 };
+        let mut wire = Wire::connect(self.address).await;
+        wire.send(self.request(ACTS.len())).await;
+        let reached = tokio::time::timeout(HANGS, heard.wait_for(|count| *count >= often)).await;
+        reached.unwrap_or_else(|_| panic!("{}: {leaves:?} never came", self.name)).unwrap();
     }
 
     fn ask(&mut self) {
@@ -75,7 +105,8 @@ impl Client {
             _ => ("/v1/responses", "input"),
         };
         let body = format!(
-            r#"{{"model":"claude-sonnet-4-5","stream":{},"max_tokens":100,"{list}":[{}],"x_act":{act},"x_answer":"{}"}}"#,
+            r#"{{"model":"{}","stream":{},"max_tokens":100,"{list}":[{}],"x_act":{act},"x_answer":"{}"}}"#,
+            self.model,
             self.is_streamed,
             self.history.join(","),
             self.answer()
@@ -103,7 +134,7 @@ impl Client {
                 wire.until("\r\n\r\n").await;
                 return;
             }
-            Leaves::Never => wire.send(request).await,
+            Leaves::Never | Leaves::AtTheRefusal | Leaves::AtTheNextAttempt => wire.send(request).await,
         }
         let (bytes, _) = wire.gone().await;
         let text = String::from_utf8_lossy(&bytes);
@@ -116,7 +147,7 @@ impl Client {
             Act::Storm(storm) => status == storm && body == STORM,
             Act::BrokenGzip => status == 200,
             Act::Garbage | Act::Hangup | Act::CutHead => status == 502,
-            Act::Silent => status == 504,
+            Act::Silent | Act::TooLong => status == 504,
             // It never looks like an end: the length says that more should have come.
             Act::CutBody | Act::Stalled => {
                 status == 200 && body == half(&whole) && head.contains(&format!("ength: {}", whole.len()))

@@ -14,7 +14,7 @@ use epitome::ledger::{Ledger, Options, Paging};
 use epitome::{Dialect, Layers, SessionFilter};
 use epitome_server::{Config, Keeping, Server, Sessions};
 use tokio::runtime::{Builder, Handle};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use self::act::{ACTS, Act};
@@ -36,6 +36,7 @@ struct Stage {
     serving: JoinHandle<()>,
     stop: oneshot::Sender<()>,
     upstream: JoinHandle<()>,
+    heard: watch::Receiver<usize>,
 }
 
 impl Stage {
@@ -48,7 +49,8 @@ impl Stage {
         config.upstreams.openai = format!("http://{upstream}").parse().unwrap();
         config.limits.idle = Duration::from_secs(2);
         config.limits.upload = Duration::from_secs(2);
-        let upstream = tokio::spawn(act::serve(listener));
+        let (hears, heard) = watch::channel(0);
+        let upstream = tokio::spawn(act::serve(listener, hears));
         let address = ledger.unwrap_or_else(|| file(folder.path()));
         let spool = folder.path().join("spool");
         let (sessions, server) = on(&proxy, async move {
@@ -64,7 +66,7 @@ impl Stage {
         let serving = proxy.spawn(server.serve(async {
             let _ = stopped.await;
         }));
-        Self { folder, proxy, address, sessions, serving, stop, upstream }
+        Self { folder, proxy, address, sessions, serving, stop, upstream, heard }
     }
 
     fn tasks(&self) -> usize {
@@ -187,6 +189,35 @@ fn whatever_the_upstream_and_the_clients_do_nothing_is_left_behind() {
         let folder = stage.close().await;
         let all = everything(&file(folder.path())).await;
         assert!(answered.len() >= 2 * 2 * CLIENTS, "{}", answered.len());
+        assert_eq!(lost(&answered, &all), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn clients_that_go_while_their_call_is_made_smaller_leave_nothing_behind() {
+    run(async |proxy| {
+        let stage = Stage::set(proxy, None).await;
+        let mut first = Client::new(stage.address, "the first".to_owned(), Dialect::Chat, false);
+        first.call(Act::Whole, Leaves::Never).await;
+        let tasks = stage.usual().await;
+        let (mut answered, mut heard) = (std::mem::take(&mut first.answered), stage.heard.clone());
+        for round in 0..3 {
+            for dialect in [Dialect::Anthropic, Dialect::Chat] {
+                for leaves in [Leaves::AtTheRefusal, Leaves::AtTheNextAttempt] {
+                    let name = format!("{leaves:?} {round} in {dialect}");
+                    let mut client = Client::new(stage.address, name, dialect, round == 1).talkative();
+                    client.leave(leaves, &mut heard).await;
+                    stage.rests(tasks).await;
+                    client.call(Act::Whole, Leaves::Never).await;
+                    answered.append(&mut client.answered);
+                }
+            }
+        }
+        stage.rests(tasks).await;
+        assert!(stage.waiting().is_empty(), "{:?}", stage.waiting());
+        let folder = stage.close().await;
+        let all = everything(&file(folder.path())).await;
+        assert_eq!(answered.len(), 2 + 2 * 12);
         assert_eq!(lost(&answered, &all), Vec::<String>::new());
     });
 }
