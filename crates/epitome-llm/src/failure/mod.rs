@@ -90,6 +90,19 @@ pub enum Kind {
 /// Why an answer ended, where the window had no room for more of it.
 pub(crate) const WINDOW_FULL: &str = "model_context_window_exceeded";
 
+/// What is said of thinking that is not taken back, beside its name.
+const REFUSED_THINKING: [&str; 9] = [
+    "signature",
+    "cannot be modified",
+    "must remain as they were",
+    "prefix",
+    "binding",
+    "bound to",
+    "mismatch",
+    "different conversation",
+    "changed since",
+];
+
 /// So much is kept of what a server says about a failure.
 const LONGEST_MESSAGE: usize = 600;
 
@@ -151,6 +164,16 @@ impl Failure {
             self.message = format!("{rest}…");
         }
         self
+    }
+
+    /// Whether thinking was sent back that the provider does not take: changed, signed for something else, or behind words that have
+    /// changed since.
+    pub fn refuses_thinking(&self) -> bool {
+        let text = self.message.to_lowercase();
+        let speaks_of = |words: &str| text.contains(words);
+        self.kind == Kind::Refused
+            && speaks_of("thinking")
+            && REFUSED_THINKING.iter().any(|why| speaks_of(why))
     }
 
     /// Whether the request did not fit the model's window.

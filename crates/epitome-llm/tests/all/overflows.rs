@@ -237,3 +237,33 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn thinking_that_is_not_taken_back_is_told_from_what_else_is_said_of_it() {
+    let cases = [
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", true),
+        (
+            "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+            true,
+        ),
+        (
+            "messages.5.content.0: this thinking block fails the conversation check: the messages before it have changed since it was created (prefix_binding_mismatch)",
+            true,
+        ),
+        ("messages.5.content.1: the thinking block was created in a different conversation", true),
+        (
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block",
+            false,
+        ),
+        ("`max_tokens` must be greater than `thinking.budget_tokens`", false),
+        ("messages.0.content.0: the `compaction` block's `signature` does not verify", false),
+        ("prompt is too long: 200251 tokens > 200000 maximum", false),
+    ];
+    for (message, expected) in cases {
+        let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}});
+        let failure = Failure::of_reply(400, body.to_string().as_bytes()).unwrap();
+        assert_eq!(failure.refuses_thinking(), expected, "{message}");
+    }
+    let signed = r#"{"error":{"message":"thinking: invalid signature"}}"#;
+    assert!(!Failure::of_reply(500, signed.as_bytes()).unwrap().refuses_thinking());
+}

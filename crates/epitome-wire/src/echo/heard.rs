@@ -171,6 +171,17 @@ impl<'a> Heard<'a> {
         results(message).is_some_and(|ids| ids.iter().all(is_heard))
     }
 
+    /// Whether a message only brings what tools gave that the provider ran: that came with the reply.
+    pub(super) fn gives(&self, message: &Message) -> bool {
+        let is_said = |block: &Block| {
+            let is_given = matches!(block, Block::ToolResult(_) | Block::Unknown(_));
+            let mut rest = (0..).zip(&self.said.rest);
+            is_given
+                && rest.any(|(number, (_, said))| !self.rest.contains(&number) && same::optional(said, block))
+        };
+        !message.blocks.is_empty() && message.blocks.iter().all(is_said)
+    }
+
     pub(super) fn places(self) -> Vec<Option<usize>> {
         self.of
     }

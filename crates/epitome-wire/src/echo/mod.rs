@@ -88,11 +88,12 @@ fn find(dialect: Dialect, reply: &[&str], sent: &[&str], cut: Cut) -> Option<(Ec
 fn walk(mut heard: Heard<'_>, sent: impl Iterator<Item = Message>, cut: Cut) -> Option<(Echo, Extent)> {
     let (mut length, mut apart, mut waiting) = (0, Vec::new(), Vec::new());
     for (at, message) in sent.enumerate() {
-        if !heard.is_complete() && at > 0 && heard.answers(&message) {
+        let is_said = message.role == Role::Assistant || heard.gives(&message);
+        if !is_said && !heard.is_complete() && at > 0 && heard.answers(&message) {
             waiting.push(at);
             continue;
         }
-        if message.role != Role::Assistant {
+        if !is_said {
             break;
         }
         let mut next = heard.clone();

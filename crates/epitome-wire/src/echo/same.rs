@@ -70,7 +70,8 @@ pub(super) fn optional(one: &Block, other: &Block) -> bool {
         (Block::ServerToolUse(one), Block::ServerToolUse(other)) => {
             one.name == other.name && ids(&one.id, &other.id)
         }
-        (Block::ServerToolResult(one), Block::ServerToolResult(other)) => ids(&one.call_id, &other.call_id),
+        (Block::ToolResult(one), Block::ToolResult(other))
+        | (Block::ServerToolResult(one), Block::ServerToolResult(other)) => ids(&one.call_id, &other.call_id),
         (Block::Unknown(one), Block::Unknown(other)) => one.kind == other.kind,
         _ => one.kind() == other.kind(),
     }

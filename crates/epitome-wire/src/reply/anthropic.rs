@@ -4,11 +4,12 @@ use super::tree::Tree;
 use super::{Answer, Reading, inner, note_names, owned, text, usage};
 use crate::draft::Draft;
 use crate::json::Kind;
-use crate::node::Object;
+use crate::node::{Node, Object};
 
 pub(super) fn whole(answer: &mut Answer, reply: &Object<'_>) -> Option<()> {
     note_names(answer, reply);
     bill(answer, reply);
+    edits(answer, reply);
     stop(answer, reply);
     let content = reply.get("content").filter(|content| content.kind() == Some(Kind::Array))?;
     if !content.array().ok()??.is_empty() {
@@ -24,6 +25,23 @@ fn message(content: &str) -> String {
 fn bill(answer: &mut Answer, object: &Object<'_>) {
     if let Some(usage) = inner(object, "usage") {
         answer.usage = Some(usage::anthropic(&usage, answer.usage));
+    }
+}
+
+fn list<'a>(object: &Object<'a>, key: &str) -> Option<Vec<Node<'a>>> {
+    object.get(key)?.array().ok()?
+}
+
+// What was cleared, and thinking that was dropped because it belongs elsewhere.
+fn edits(answer: &mut Answer, object: &Object<'_>) {
+    let cleared = inner(object, "context_management").and_then(|said| list(&said, "applied_edits"));
+    let is_drop = |one: &Node<'_>| {
+        let kind = one.object().ok().flatten().and_then(|one| owned(&one, "type"));
+        kind.as_deref() == Some("thinking_dropped")
+    };
+    let dropped = list(object, "input_transformations").map(|all| all.iter().any(is_drop));
+    for is_edited in [cleared.map(|edits| !edits.is_empty()), dropped].into_iter().flatten() {
+        answer.is_edited = Some(is_edited || answer.is_edited == Some(true));
     }
 }
 
@@ -73,6 +91,7 @@ impl Reading for Stream {
             }
             "message_delta" => {
                 bill(answer, event);
+                edits(answer, event);
                 stop(answer, &inner(event, "delta")?);
                 Some(())
             }
@@ -102,6 +121,7 @@ impl Stream {
     fn begin(&mut self, answer: &mut Answer, message: &Object<'_>) -> Option<()> {
         note_names(answer, message);
         bill(answer, message);
+        edits(answer, message);
         for block in message.get("content")?.array().ok()?? {
             self.open(None, Tree::of(block).ok()?);
         }

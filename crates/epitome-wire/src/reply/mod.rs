@@ -35,6 +35,8 @@ pub struct Answer {
     pub id: Option<String>,
     /// Why the model stopped, in the provider's words.
     pub stop: Option<String>,
+    /// Whether the provider took something out of what it was sent before the model saw it; nothing where it does not say.
+    pub is_edited: Option<bool>,
     /// Whether the reply ended by itself and `messages` hold all of it.
     pub is_whole: bool,
     /// The JSON of an error that came in place of the reply or in the midst of it.

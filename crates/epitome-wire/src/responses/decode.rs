@@ -2,7 +2,9 @@
 
 use epitome_core::{Block, Message, RawJson, Role, Thinking, ToolResult, ToolUse};
 
-use super::items::{COMPACTIONS, CallItem, InputForm, OutputForm, SERVER_CALLS, call_item, output_form};
+use super::items::{
+    COMPACTIONS, CallItem, InputForm, OutputForm, OutputItem, SERVER_CALLS, call_item, output_item,
+};
 use super::parts;
 use crate::dialect::Dialect;
 use crate::error::WireError;
@@ -60,8 +62,8 @@ fn item(
     {
         return Ok((Role::Assistant, Block::ToolUse(call), None));
     }
-    if let Some(form) = output_form(kind)
-        && let Some((result, text)) = output(object, kind, form)?
+    if let Some(item) = output_item(kind)
+        && let Some((result, text)) = output(object, item)?
     {
         return Ok((Role::Tool, Block::ToolResult(result), text));
     }
@@ -98,21 +100,25 @@ fn call(object: &mut Object<'_>, item: &CallItem) -> Result<Option<ToolUse>, Wir
 
 fn output(
     object: &mut Object<'_>,
-    kind: &str,
-    form: OutputForm,
+    item: &OutputItem,
 ) -> Result<Option<(ToolResult, Option<Span>)>, WireError> {
     // The local shell's output names its call by `id`.
     let id = match object.string("call_id")? {
-        None if kind == "local_shell_call_output" => object.string("id")?,
+        None if item.kind == "local_shell_call_output" => object.string("id")?,
         id => id,
     };
-    let (Some(id), Some(value)) = (id, object.take("output")) else { return Ok(None) };
-    let content = match parts::content(Role::Tool, value)? {
-        Some(content) => content.blocks,
-        None => vec![parts::part(Role::Tool, value)?.0],
+    let (Some(id), value) = (id, object.take(item.field)) else { return Ok(None) };
+    let content = match value {
+        Some(value) => match parts::content(Role::Tool, value)? {
+            Some(content) => content.blocks,
+            None => vec![parts::part(Role::Tool, value)?.0],
+        },
+        None if item.may_be_mute => Vec::new(),
+        None => return Ok(None),
     };
-    let text = (form == OutputForm::Parts && !value.is_null()).then_some(value.span);
-    let extra = object.rest_typed(kind, "function_call_output");
+    let is_text = |value: &Node<'_>| item.form == OutputForm::Parts && !value.is_null();
+    let text = value.filter(is_text).map(|value| value.span);
+    let extra = object.rest_typed(item.kind, "function_call_output");
     let result = ToolResult { call_id: id.into_owned(), name: None, content, is_error: false, extra };
     Ok(Some((result, text)))
 }

@@ -2,7 +2,7 @@
 
 use epitome_core::{Block, Message, Role, Thinking, ToolResult, ToolUse};
 
-use super::items::{InputForm, OutputForm, call_item, output_form};
+use super::items::{InputForm, OutputForm, call_item, output_item};
 use super::parts::{encode_content, encode_part};
 use crate::dialect::Dialect;
 use crate::draft::{Draft, array};
@@ -88,7 +88,8 @@ fn call(call: &ToolUse) -> String {
 
 fn output(result: &ToolResult) -> Result<String, &Block> {
     let kind = field_string(&result.extra, "type");
-    let form = kind.as_deref().and_then(output_form).unwrap_or(OutputForm::Parts);
+    let item = kind.as_deref().and_then(output_item);
+    let (field, form) = item.map_or(("output", OutputForm::Parts), |item| (item.field, item.form));
     let value = match (form, result.content.as_slice()) {
         (OutputForm::Object, [only]) => encode_part(Role::Tool, only)?,
         (OutputForm::Records, blocks) => {
@@ -102,7 +103,10 @@ fn output(result: &ToolResult) -> Result<String, &Block> {
         _ => "call_id",
     };
     let draft = Draft::typed("function_call_output", &result.extra);
-    Ok(draft.string(id_key, &result.call_id).raw("output", &value).fields(&result.extra).end())
+    let draft = draft.string(id_key, &result.call_id);
+    let is_mute = item.is_some_and(|item| item.may_be_mute) && result.content.is_empty();
+    let draft = if is_mute { draft } else { draft.raw(field, &value) };
+    Ok(draft.fields(&result.extra).end())
 }
 
 fn reasoning(thinking: &Thinking) -> String {

@@ -31,7 +31,7 @@ pub(super) const CALLS: [CallItem; 7] = [
     CallItem { kind: "tool_search_call", tool: Some("tool_search"), input: "arguments", form: Value },
 ];
 
-/// What an output item's `output` may be.
+/// What the output of an output item may be.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputForm {
     /// A string or an array of parts: text that an edit may replace.
@@ -42,14 +42,46 @@ pub(super) enum OutputForm {
     Object,
 }
 
-/// Results of tools that the client ran.
-pub(super) const OUTPUTS: [(&str, OutputForm); 6] = [
-    ("function_call_output", OutputForm::Parts),
-    ("custom_tool_call_output", OutputForm::Parts),
-    ("local_shell_call_output", OutputForm::Parts),
-    ("apply_patch_call_output", OutputForm::Parts),
-    ("shell_call_output", OutputForm::Records),
-    ("computer_call_output", OutputForm::Object),
+/// How an output item spells what a tool gave.
+pub(super) struct OutputItem {
+    /// The item's `type`.
+    pub(super) kind: &'static str,
+    /// The field of what the tool gave.
+    pub(super) field: &'static str,
+    pub(super) form: OutputForm,
+    /// Whether that field may be missing.
+    pub(super) may_be_mute: bool,
+}
+
+/// Results of tools that the client ran, or that the provider ran for it beside the model's own words.
+pub(super) const OUTPUTS: [OutputItem; 7] = [
+    OutputItem { kind: "function_call_output", field: "output", form: OutputForm::Parts, may_be_mute: false },
+    OutputItem {
+        kind: "custom_tool_call_output",
+        field: "output",
+        form: OutputForm::Parts,
+        may_be_mute: false,
+    },
+    OutputItem {
+        kind: "local_shell_call_output",
+        field: "output",
+        form: OutputForm::Parts,
+        may_be_mute: false,
+    },
+    OutputItem {
+        kind: "apply_patch_call_output",
+        field: "output",
+        form: OutputForm::Parts,
+        may_be_mute: true,
+    },
+    OutputItem { kind: "shell_call_output", field: "output", form: OutputForm::Records, may_be_mute: false },
+    OutputItem {
+        kind: "computer_call_output",
+        field: "output",
+        form: OutputForm::Object,
+        may_be_mute: false,
+    },
+    OutputItem { kind: "tool_search_output", field: "tools", form: OutputForm::Records, may_be_mute: false },
 ];
 
 /// Calls of tools that the provider runs, results included.
@@ -63,6 +95,6 @@ pub(super) fn call_item(kind: &str) -> Option<&'static CallItem> {
     CALLS.iter().find(|item| item.kind == kind)
 }
 
-pub(super) fn output_form(kind: &str) -> Option<OutputForm> {
-    OUTPUTS.iter().find(|(name, _)| *name == kind).map(|(_, form)| *form)
+pub(super) fn output_item(kind: &str) -> Option<&'static OutputItem> {
+    OUTPUTS.iter().find(|item| item.kind == kind)
 }

@@ -141,7 +141,7 @@ fn tool_results_of_clients_can_be_edited_and_of_providers_cannot() {
                 match block {
                     Block::Text(_) => assert!(place.text.is_some(), "{name}"),
                     Block::ToolResult(result) => {
-                        let fixed = ["shell output", "computer output"].contains(name);
+                        let fixed = ["shell output", "computer output", "tool search output"].contains(name);
                         assert_eq!(
                             place.text.is_some(),
                             !result.content.is_empty() && !fixed || json.contains(r#""content":[]"#),

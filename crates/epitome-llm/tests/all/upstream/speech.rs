@@ -13,7 +13,7 @@ pub(super) enum Api {
 impl Api {
     pub(super) fn of(path: &str) -> Option<Self> {
         match path.split('?').next().unwrap_or_default() {
-            "/v1/messages" => Some(Self::Anthropic),
+            "/v1/messages" | "/v1/messages/count_tokens" => Some(Self::Anthropic),
             "/v1/chat/completions" => Some(Self::Chat),
             "/v1/responses" => Some(Self::Responses),
             _ => None,

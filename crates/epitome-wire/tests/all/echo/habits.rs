@@ -268,3 +268,30 @@ fn what_stands_between_is_told_and_what_follows_is_not_counted() {
     let echo = find(Responses, &reply, &[call("c1"), call("c2"), output("c1"), output("c2")]).unwrap();
     assert_eq!((echo.length, echo.apart), (2, vec![]));
 }
+
+#[test]
+fn of_what_the_providers_own_tools_gave() {
+    let said = json!({"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Two files."}]});
+    let call = json!({"type": "shell_call", "id": "s", "call_id": "c", "action": {"commands": ["ls"]}, "status": "completed"});
+    let given = json!({"type": "shell_call_output", "id": "o", "call_id": "c", "output": [{"stdout": "a b"}], "status": "completed"});
+    let program = json!({"type": "program", "id": "p", "call_id": "d", "code": "1", "fingerprint": "f"});
+    let result =
+        json!({"type": "program_output", "id": "q", "call_id": "d", "result": "1", "status": "completed"});
+    let bare = json!({"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "a b"}]});
+    let reply = json!([call, given, program, result, said]);
+    check(
+        Responses,
+        &reply,
+        vec![
+            ("SDKs: the items as they came", reply.clone(), (0..5).map(Some).collect()),
+            ("without ids", json!([call, bare, program, result, said]), (0..5).map(Some).collect()),
+            ("only what the model said", json!([call, said]), vec![Some(0), None, None, None, Some(1)]),
+        ],
+    );
+    // What comes behind it is the reply's own, too, and what another call gave is not.
+    let last = json!([call, given]);
+    check(Responses, &last, vec![("as it came", last.clone(), vec![Some(0), Some(1)])]);
+    let mine = json!({"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "a b"}]});
+    let echo = find(Responses, &[call.clone()], &[call, mine]).unwrap();
+    assert_eq!((echo.length, echo.apart), (1, Vec::<usize>::new()));
+}

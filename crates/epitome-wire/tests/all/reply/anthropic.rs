@@ -234,3 +234,29 @@ fn the_model_that_answered_in_the_end_is_named() {
     let answer = stream(&[vec![start(), fallback, close(0)], ending("end_turn").to_vec()].concat());
     assert_eq!(answer.model.as_deref(), Some("claude-y"));
 }
+
+#[test]
+fn what_the_provider_took_out_of_the_request_is_told() {
+    let cleared = json!({"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": 4, "cleared_input_tokens": 9000}]});
+    let none = json!({"applied_edits": []});
+    let dropped = json!([{"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}]);
+    let allowed = json!([{"type": "thinking_mismatch_allowed", "path": "messages.1.content.0", "reason": "prefix_binding_mismatch"}]);
+    let cases = [
+        (Value::Null, Value::Null, None),
+        (none.clone(), Value::Null, Some(false)),
+        (cleared.clone(), Value::Null, Some(true)),
+        (none, dropped.clone(), Some(true)),
+        (cleared, allowed.clone(), Some(true)),
+        (Value::Null, dropped, Some(true)),
+        (Value::Null, allowed, Some(false)),
+    ];
+    for (edits, transformed, expected) in cases {
+        let reply = json!({"id": "msg_1", "role": "assistant", "stop_reason": "end_turn", "content": [{"type": "text", "text": "a"}],
+            "context_management": edits, "input_transformations": transformed});
+        assert_eq!(read(Dialect::Anthropic, false, &reply.to_string()).is_edited, expected, "{reply}");
+        let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1},
+            "context_management": edits, "input_transformations": transformed});
+        let events = [start(), open(0, json!({"type": "text", "text": "a"})), close(0), end];
+        assert_eq!(stream(&events).is_edited, expected, "{reply}");
+    }
+}
