@@ -93,7 +93,8 @@ pub use layers::{
 };
 pub use scribe::{Keys, Scribe, ScribeError, summaries_json};
 pub use session::{
-    Beginning, Context, ContextMessage, Input, Reply, Run, Said, Session, Sight, ToSend, Undo, instructions,
+    Beginning, BilledFor, Context, ContextMessage, Input, Reply, Run, Said, Session, Sight, ToSend, Undo,
+    instructions,
 };
 
 pub use epitome_core as core;

@@ -26,8 +26,8 @@ impl Learnt {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call that was taken for so many tokens was answered, and this was billed for it.
-    pub(crate) fn answered(&self, engine: &Engine, expected: Tokens, billed: &Usage) {
+    /// A call that was taken for so many tokens was answered, and this was billed for it; whether its input was cut.
+    pub(crate) fn answered(&self, engine: &Engine, expected: Tokens, billed: &Usage) -> bool {
         let is_cut = self.change(engine, |window| window.answered(expected, billed));
         if is_cut {
             tracing::warn!(
@@ -37,6 +37,7 @@ impl Learnt {
                 "the provider counted far fewer tokens than were sent: it cut the input"
             );
         }
+        is_cut
     }
 
     /// A call that was taken for so many tokens was refused like this.

@@ -7,9 +7,9 @@
 use epitome_core::{ContentHash, Role};
 use epitome_ledger::LedgerError;
 use epitome_ledger::model::{
-    ChainHash, Completeness, KnownPrefix, PrefixPlace, Session as Record, SessionId, Turn, TurnId, TurnKind,
+    ChainHash, Completeness, KnownPrefix, PrefixPlace, Session as Record, SessionId, StoredMessage, Turn,
+    TurnId, TurnKind,
 };
-
 use epitome_wire::echo::{Echo, Extent, echo_of, echo_of_cut};
 
 use super::{Arrival, Course};
@@ -269,8 +269,8 @@ impl Engine {
             let mut reply = inner.ledger.messages(inner.tenant, head, next - 1..end).await?;
             // The client may have repeated the beginning of the reply word for word.
             let before = reply.drain(..1.min(reply.len())).next();
-            let is_begun = before.is_some_and(|before| before.role == Role::Assistant);
-            let length = reply.iter().take_while(|message| message.role == Role::Assistant).count();
+            let is_begun = before.is_some_and(|before| is_said(&before));
+            let length = reply.iter().take_while(|message| is_said(message)).count();
             reply.truncate(length);
             let Some(last) = reply.last() else { continue };
             let bodies: Vec<_> = reply.iter().map(|message| String::from_utf8_lossy(&message.body)).collect();
@@ -370,4 +370,9 @@ impl Engine {
         let at = compacted.map_or(turn.id, |compacted| compacted.id);
         Ok(Spot::Fork { session: session.id, at, known, course })
     }
+}
+
+// Whether it came out of a call: what the model said, and what the provider's own tools gave beside it.
+fn is_said(message: &StoredMessage) -> bool {
+    message.role == Role::Assistant || message.record != epitome_ledger::model::Record::Input
 }

@@ -103,7 +103,7 @@ impl Engine {
             Some(at) => session.seen_behind(at).await?,
             None => {
                 let context = session.peek().await?;
-                session.look(|warm| warm.compaction.is_some()).await?.then_some(context)
+                session.look(|warm| warm.is_changed()).await?.then_some(context)
             }
         };
         Ok(Some(Sought { session, ordinals, context }))

@@ -111,7 +111,8 @@ impl Session {
         // Where the provider bills more than is known here, it bills instructions and tools.
         let billed = Tokens((moment.pressure.tokens.0 as f64 / ratio) as u64);
         let (path, messages) = laid_out(moment.length, read.values())?;
-        let bound = inner.model_is_known && inner.model.thinking == ThinkingBinding::Prefix;
+        // Of a model that nobody knows the worst is assumed: what is left out for nothing is missed less than a call that is refused.
+        let bound = inner.model.thinking == ThinkingBinding::Prefix;
         let most = Tokens((moment.pressure.marks.hard.0 as f64 / ratio / PREAMBLE) as u64);
         // Behind what was not read, nobody knows what opened the talk.
         let opening = (0..moment.length).take_while(|ordinal| read.contains_key(ordinal)).count();

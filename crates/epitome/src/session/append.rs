@@ -6,7 +6,7 @@ use epitome_ledger::LedgerError;
 use epitome_ledger::model::{ChainHash, NewReply, NewTurn, Receipt, TurnId};
 use tracing::Instrument;
 
-use super::draft::{Draft, Input, Reply};
+use super::draft::{BilledFor, Draft, Input, Reply};
 use super::sendable::is_blank;
 use super::warm::Warm;
 use super::{Session, State, told_of};
@@ -22,7 +22,7 @@ pub(super) enum Record<'d> {
     /// What goes into a call.
     Input(&'d [Draft]),
     /// What came out of it.
-    Reply(&'d [Draft], &'d NewReply),
+    Reply(&'d [Draft], &'d NewReply, BilledFor),
 }
 
 impl Session {
@@ -59,7 +59,7 @@ impl Session {
             Err(Error::Empty) => Vec::new(),
             drafts => drafts?,
         };
-        if drafts.iter().any(|draft| draft.role() != Role::Assistant) {
+        if !drafts.iter().all(|draft| draft.may_be_reply(inner.dialect)) {
             return Err(Error::NotAReply);
         }
         self.record_reply(drafts, reply, behind).await
@@ -80,7 +80,7 @@ impl Session {
             tool_calls: drafts.iter().map(Draft::calls).sum(),
             time: None,
         };
-        self.record(Record::Reply(&drafts, &new), TurnId::generate(), behind).await
+        self.record(Record::Reply(&drafts, &new, reply.billed_for), TurnId::generate(), behind).await
     }
 
     pub(super) async fn record(
@@ -154,9 +154,9 @@ impl Session {
                 (turn.id, turn.model, turn.estimated, turn.time) = (id, model, Some(estimated), Some(now));
                 ledger.append(tenant, expect, vec![turn]).await
             }
-            Record::Reply(_, reply) if warm.waits => ledger.reply(tenant, expect, (*reply).clone()).await,
+            Record::Reply(_, reply, _) if warm.waits => ledger.reply(tenant, expect, (*reply).clone()).await,
             // A compaction stands between the question and the answer, or nobody asked.
-            Record::Reply(_, reply) => {
+            Record::Reply(_, reply, _) => {
                 let estimated = Some(warm.estimated(self.slot.outside(), inner));
                 let reply = Some((*reply).clone());
                 let turn =
@@ -173,13 +173,15 @@ impl Session {
                 self.slot.begun();
                 drafts.iter().for_each(|draft| warm.gauge.push(&draft.outline));
             }
-            Record::Reply(drafts, reply) => {
-                let usage = reply.usage.unwrap_or_default();
+            Record::Reply(drafts, reply, billed_for) => {
+                // A bill for something else says nothing about what is sent.
+                let usage = reply.usage.filter(|_| *billed_for == BilledFor::Context).unwrap_or_default();
                 self.slot.begun();
-                if usage.total_input() >= SMALLEST_WINDOW {
+                let is_cut = usage.total_input() >= SMALLEST_WINDOW && {
                     let expected = warm.estimated(self.slot.outside(), inner);
-                    inner.window.answered(&self.engine, expected, &usage);
-                }
+                    inner.window.answered(&self.engine, expected, &usage)
+                };
+                self.slot.set_cut(is_cut);
                 // Providers answer with names that say more, such as a date.
                 let answered = reply.model.as_deref().map(|model| inner.models.get(model).model.id);
                 let model = answered.as_deref().unwrap_or(&inner.model.id);
@@ -205,7 +207,7 @@ impl Session {
 impl Record<'_> {
     fn drafts(&self) -> &[Draft] {
         match self {
-            Record::Input(drafts) | Record::Reply(drafts, _) => drafts,
+            Record::Input(drafts) | Record::Reply(drafts, ..) => drafts,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use epitome_core::tokens::Counter;
-use epitome_core::{BlockKind, Message, Outline, Role, Usage};
+use epitome_core::{BlockKind, BlockOutline, Message, Outline, Role, Usage};
 use epitome_ledger::model::{Completeness, NewMessage, Notation as Number};
 use epitome_wire::files::Notation;
 use epitome_wire::{Dialect, decode_message, digest_of_decoded, encode_message};
@@ -69,6 +69,16 @@ impl From<String> for Input {
     }
 }
 
+/// What a bill is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BilledFor {
+    /// What the session sends: estimates and the window are learnt from it.
+    #[default]
+    Context,
+    /// Something else, such as what the provider's own edits left of it, or a conversation that the provider holds: nothing is learnt.
+    Other,
+}
+
 /// What came out of a call.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
@@ -76,6 +86,8 @@ pub struct Reply {
     pub messages: Input,
     /// What the provider billed; estimates learn from it.
     pub usage: Option<Usage>,
+    /// What that is the bill for.
+    pub billed_for: BilledFor,
     /// Whether it is all that the model had to say.
     pub completeness: Completeness,
     /// The model that answered, where it is another than the engine was built for.
@@ -100,6 +112,13 @@ impl Reply {
         self
     }
 
+    /// The same, billed for something else than what the session sends.
+    #[must_use]
+    pub fn billed_for_other(mut self) -> Self {
+        self.billed_for = BilledFor::Other;
+        self
+    }
+
     /// The same, cut off before its end.
     #[must_use]
     pub fn cut_off(mut self) -> Self {
@@ -111,7 +130,7 @@ impl Reply {
 impl From<Message> for Reply {
     fn from(message: Message) -> Self {
         let (usage, model) = (message.meta.usage, message.meta.model.clone());
-        Self { messages: message.into(), usage, model, completeness: Completeness::Whole }
+        Self { messages: message.into(), usage, model, ..Self::default() }
     }
 }
 
@@ -148,6 +167,15 @@ impl Draft {
 
     pub(crate) fn role(&self) -> Role {
         self.outline.role
+    }
+
+    /// Whether it may have come out of a call. Responses puts what the provider's own tools gave beside what the model says.
+    pub(crate) fn may_be_reply(&self, dialect: Dialect) -> bool {
+        let is_given =
+            |block: &BlockOutline| matches!(block.kind, BlockKind::ToolResult | BlockKind::Unknown);
+        let blocks = &self.outline.blocks;
+        self.role() == Role::Assistant
+            || dialect == Dialect::Responses && !blocks.is_empty() && blocks.iter().all(is_given)
     }
 
     /// How many tools it calls.

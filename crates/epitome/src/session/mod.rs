@@ -13,6 +13,7 @@ mod say;
 mod sendable;
 mod shown;
 mod slot;
+mod thinking;
 mod undo;
 mod warm;
 
@@ -24,7 +25,7 @@ use epitome_wire::Body;
 
 pub use context::{Context, ContextMessage};
 pub(crate) use draft::Draft;
-pub use draft::{Input, Reply};
+pub use draft::{BilledFor, Input, Reply};
 pub use fork::{Beginning, Sight};
 pub use instructions::instructions;
 pub(crate) use path::laid_out;
@@ -98,6 +99,12 @@ impl Session {
         }
     }
 
+    /// Whether the provider cut the input of the call that was answered last, by what it billed: then that was an answer to another
+    /// question, and less is sent from now on.
+    pub fn input_was_cut(&self) -> bool {
+        self.slot.is_cut()
+    }
+
     /// What every line of the log about this session says: which one, and whose.
     ///
     /// Its level is the highest, so that no filter takes it from the lines that pass.
@@ -117,7 +124,11 @@ impl Session {
     pub(crate) async fn load(&self) -> Result<Box<Warm>> {
         let inner = self.inner();
         let resumed = inner.ledger.resume(inner.tenant, self.slot.id).await?;
-        Ok(Box::new(Warm::resumed(&resumed, inner)?))
+        let mut warm = Warm::resumed(&resumed, inner)?;
+        if self.sends_no_thinking().await? {
+            warm.strip(inner)?;
+        }
+        Ok(Box::new(warm))
     }
 
     /// Looks at the session as it is at hand, or reads it first.

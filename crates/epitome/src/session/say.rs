@@ -97,12 +97,12 @@ impl Session {
     pub async fn due(&self) -> Result<(Pressure, ToSend)> {
         let context = self.context().await?;
         let pressure = context.pressure;
-        let is_changed = self.look(|warm| warm.compaction.is_some()).await?;
+        let is_changed = self.look(|warm| warm.is_changed()).await?;
         Ok((pressure, if is_changed { ToSend::Whole(Arc::new(context)) } else { ToSend::AsSaid }))
     }
 
     fn to_send(&self, warm: &mut Warm) -> ToSend {
-        if warm.compaction.is_none() {
+        if !warm.is_changed() {
             return ToSend::AsSaid;
         }
         ToSend::Behind(Arc::new(self.context_of(warm, None)))

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use epitome_core::compact::Piece;
-use epitome_core::prune::edited;
+use epitome_core::prune::{THINKING_REMOVED, edited};
 use epitome_core::tokens::Counter;
-use epitome_core::{Message, Outline, Role, Time, Tokens};
+use epitome_core::{BlockKind, BlockOutline, Message, Outline, Role, Time, Tokens};
 use epitome_ledger::model::StoredMessage;
 use epitome_wire::convert::{Conversation, convert};
 use epitome_wire::files::{Notation, message_of, record_of};
 use epitome_wire::json::{Span, Splice};
-use epitome_wire::{Dialect, decode_message, encode_expressible, encode_message, from_core, splice_edits};
+use epitome_wire::{
+    Dialect, decode_message, encode_expressible, encode_message, from_core, splice_edits, strip_thinking,
+};
 
 use super::draft::Draft;
 use crate::error::Result;
@@ -92,6 +94,13 @@ impl Sent {
     }
 }
 
+/// Whether there is thinking in it, readable or not.
+pub(crate) fn thinks(outline: &Outline) -> bool {
+    let is_thinking =
+        |block: &BlockOutline| matches!(block.kind, BlockKind::Thinking | BlockKind::RedactedThinking);
+    outline.blocks.iter().any(is_thinking)
+}
+
 /// Writes the messages of a view in a dialect.
 pub(crate) struct Writer<'a> {
     pub(crate) dialect: Dialect,
@@ -148,6 +157,18 @@ impl Writer<'_> {
     pub(crate) fn kept(&self, shown: &Shown) -> Sent {
         let (json, outline) = (Arc::clone(&shown.body), Arc::clone(&shown.outline));
         Sent { json, outline, ordinal: Some(shown.ordinal), is_whole: true }
+    }
+
+    /// A message without its thinking; where there is nothing else in it, it says so.
+    pub(crate) fn bare(&self, sent: Sent) -> Result<Sent> {
+        if !thinks(&sent.outline) {
+            return Ok(sent);
+        }
+        let json = match strip_thinking(self.dialect, &sent.json) {
+            Some(json) => json,
+            None => encode_message(self.dialect, &Message::text(sent.role(), THINKING_REMOVED))?.concat(),
+        };
+        self.counted(json, sent.ordinal)
     }
 
     fn at(&self, ordinal: usize) -> Option<&Shown> {

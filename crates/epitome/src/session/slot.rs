@@ -34,6 +34,10 @@ pub(crate) struct Slot {
     outside: AtomicU64,
     /// How often what was sent was refused as too long since something was last said.
     refusals: AtomicU32,
+    /// Whether the provider cut the input of the call that was answered last.
+    cut: AtomicBool,
+    /// Whether thinking is left out of what is sent.
+    bare: AtomicBool,
     /// Whether it was told that the window fills up, since there was room the last time.
     warned: AtomicBool,
     /// When it was last used, as the warmth of the engine counts.
@@ -51,6 +55,8 @@ impl Slot {
             beside: Mutex::default(),
             outside: AtomicU64::new(0),
             refusals: AtomicU32::new(0),
+            cut: AtomicBool::new(false),
+            bare: AtomicBool::new(false),
             warned: AtomicBool::new(false),
             stamp: AtomicU64::new(0),
         }
@@ -68,6 +74,24 @@ impl Slot {
     /// Something was said: what is sent next is another request.
     pub(crate) fn begun(&self) {
         self.refusals.store(0, Ordering::Relaxed);
+    }
+
+    /// Takes note of whether the provider cut the input of the call that was just answered.
+    pub(crate) fn set_cut(&self, is_cut: bool) {
+        self.cut.store(is_cut, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut.load(Ordering::Relaxed)
+    }
+
+    /// From now on, thinking is left out of what is sent.
+    pub(crate) fn strip(&self) {
+        self.bare.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bare.load(Ordering::Relaxed)
     }
 
     /// Takes note of whether the window fills up, and says whether it just began to.

@@ -12,7 +12,7 @@ use epitome_wire::Dialect;
 use super::draft::Draft;
 use super::path::laid_out;
 use super::sendable::{breaks_off, is_blank, sendable};
-use super::shown::{Sent, Shown, Writer};
+use super::shown::{Sent, Shown, Writer, thinks};
 use crate::engine::Inner;
 use crate::error::Result;
 
@@ -46,6 +46,8 @@ pub(crate) struct Warm {
     pub(crate) lapsed: bool,
     /// Whether something came that is longer than a tool result may be.
     pub(crate) oversized: bool,
+    /// Whether thinking is left out of what is sent.
+    bare: bool,
     bytes: usize,
 }
 
@@ -82,6 +84,7 @@ impl Warm {
             handed_tokens: Tokens::ZERO,
             lapsed: false,
             oversized: false,
+            bare: false,
         };
         warm.rewrite(inner)?;
         Ok(warm)
@@ -102,6 +105,21 @@ impl Warm {
         self.rewrite(inner)
     }
 
+    /// Leaves thinking out of what is sent from now on; whether there was any.
+    pub(crate) fn strip(&mut self, inner: &Inner) -> Result<bool> {
+        self.bare = true;
+        let thinks = self.sent.iter().any(|sent| thinks(&sent.outline));
+        if thinks {
+            self.rewrite(inner)?;
+        }
+        Ok(thinks)
+    }
+
+    /// Whether what is sent may be another than what was said.
+    pub(crate) fn is_changed(&self) -> bool {
+        self.bare || self.compaction.is_some()
+    }
+
     // Writes the whole view anew.
     fn rewrite(&mut self, inner: &Inner) -> Result<()> {
         let writer = Writer { dialect: inner.dialect, counter: &inner.counter, shown: &self.shown };
@@ -115,6 +133,10 @@ impl Warm {
                 let seen = view(compaction, &path, &messages, place(inner.dialect));
                 (seen.system.map(Arc::from), writer.write(&seen.pieces)?)
             }
+        };
+        let sent = match self.bare {
+            true => sent.into_iter().map(|sent| writer.bare(sent)).collect::<Result<_>>()?,
+            false => sent,
         };
         (self.system, self.sent) = (system, sendable(sent, &writer)?);
         self.handed = None;
@@ -151,8 +173,10 @@ impl Warm {
             let shown = Shown::appended(draft, self.length, inner.dialect, time);
             self.bytes += shown.bytes();
             if !is_blank(&draft.outline, &draft.json, inner.dialect) {
-                self.sent.push(writer.kept(&shown));
-                self.tokens += draft.outline.tokens;
+                let kept = writer.kept(&shown);
+                let sent = if self.bare { writer.bare(kept)? } else { kept };
+                self.tokens += sent.tokens();
+                self.sent.push(sent);
                 self.oversized |= is_oversized(&draft.outline, inner);
             }
             self.shown.push(shown);

@@ -15,6 +15,7 @@ on_both!(
     what_is_refused_is_sent_smaller_three_times,
     what_the_refusal_says_of_the_window_is_kept_for_the_next_process,
     what_a_server_cuts_without_a_word_is_noticed,
+    what_was_billed_for_something_else_teaches_nothing,
     what_the_server_of_a_summariser_refuses_is_known_to_the_next_process,
     one_huge_tool_result_is_cut_where_nothing_else_helps,
 );
@@ -120,6 +121,29 @@ async fn what_a_server_cuts_without_a_word_is_noticed(place: Place) {
     session.append("The one before.").await.unwrap();
     let context = session.context().await.unwrap();
     assert!(context.pressure.tokens <= Tokens(4_096), "{}", context.pressure);
+}
+
+async fn what_was_billed_for_something_else_teaches_nothing(place: Place) {
+    let engine = place.builder().model("unheard-of").window(Tokens(200_000)).build().await.unwrap();
+    let session = engine.session("edited").await.unwrap();
+    talk(&session, 30).await;
+    session.append("And now?").await.unwrap();
+    let before = session.context().await.unwrap().pressure;
+    for input in [4_000, 400_000] {
+        let usage = Usage { input: Tokens(input), output: Tokens(9), ..Usage::default() };
+        let reply = Reply::text("Go on.").billed(usage).billed_for_other();
+        session.reply(reply).await.unwrap();
+        assert!(!session.input_was_cut());
+        session.append("On.").await.unwrap();
+        let after = session.context().await.unwrap().pressure;
+        assert_eq!(after.marks, before.marks, "{input}");
+        let grown = after.tokens.0.abs_diff(before.tokens.0);
+        assert!(grown < 100, "{input}: {} became {}", before.tokens, after.tokens);
+    }
+    let usage = Usage { input: Tokens(4_000), output: Tokens(9), ..Usage::default() };
+    session.reply(Reply::text("What was the question?").billed(usage)).await.unwrap();
+    assert!(session.input_was_cut());
+    engine.close().await;
 }
 
 async fn one_huge_tool_result_is_cut_where_nothing_else_helps(place: Place) {
