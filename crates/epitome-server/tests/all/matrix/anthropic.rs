@@ -88,6 +88,18 @@ const ASSISTANT: &[(&str, &str)] = &[
         r#"[{"type":"mcp_tool_use","id":"mcptoolu_@1","name":"echo","server_name":"s","input":{}},{"type":"mcp_tool_result","tool_use_id":"mcptoolu_@1","is_error":false,"content":[{"type":"text","text":"ok"}]},{"type":"text","text":"Done."}]"#,
     ),
     (
+        "reply: a compaction of the provider",
+        r#"[{"type":"compaction","content":"Earlier @: the harbour was built."},{"type":"text","text":"Going on."}]"#,
+    ),
+    (
+        "reply: a compaction that failed",
+        r#"[{"type":"compaction","content":null,"encrypted_content":"Eq@+/="},{"type":"text","text":"Going on."}]"#,
+    ),
+    (
+        "reply: a signed compaction of the provider",
+        r#"[{"type":"compaction","content":"Earlier @: the harbour\u2026","signature":"EqQBCgIYAhIM@+/==","tool_changes":[]}]"#,
+    ),
+    (
         "reply: unknown block",
         r#"[{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}},{"type":"text","text":"Done."}]"#,
     ),

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::Row;
 use super::case::{Case, Written};
+use crate::server;
 use crate::speech;
 use crate::support::Proxy;
 use crate::wire::Wire;
@@ -70,19 +71,31 @@ impl Bytes {
     }
 }
 
+/// Where a ledger is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Sqlite,
+    Postgres,
+}
+
 /// The proxy and its ledger.
 pub(crate) struct Desk {
     dialect: Dialect,
-    folder: tempfile::TempDir,
+    address: String,
+    _folder: tempfile::TempDir,
     sessions: Sessions,
     proxy: Proxy,
     lines: UnboundedReceiver<(TenantId, Option<SessionId>)>,
 }
 
 impl Desk {
-    pub(crate) async fn open(dialect: Dialect, settings: &[(&str, &str)]) -> Self {
+    pub(crate) async fn open(dialect: Dialect, place: Place, settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(&address(&folder), Options::default()).await.unwrap();
+        let address = match place {
+            Place::Sqlite => format!("sqlite:{}", folder.path().join("ledger.db").display()),
+            Place::Postgres => server::shared(),
+        };
+        let ledger = Ledger::open(&address, Options::default()).await.unwrap();
         let mut layers = Layers::default();
         for (name, value) in settings {
             layers.set(name, value).unwrap();
@@ -94,7 +107,7 @@ impl Desk {
         });
         let sessions = Sessions::new(keeping).await.unwrap();
         let proxy = Proxy::telling(Arc::new(sessions.clone()), listener).await;
-        Self { dialect, folder, sessions, proxy, lines }
+        Self { dialect, address, _folder: folder, sessions, proxy, lines }
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -154,11 +167,11 @@ impl Desk {
 
     /// Ends the proxy, and looks whether the ledger holds what was sent.
     pub(crate) async fn recorded(self, rows: &mut [Row], of: impl Fn(&Row) -> &Option<Exchange>) {
-        let Self { folder, sessions, mut proxy, dialect, .. } = self;
+        let Self { address, sessions, mut proxy, dialect, .. } = self;
         proxy.stop();
         proxy.ended().await;
         sessions.close().await;
-        let ledger = Ledger::open(&address(&folder), Options::default()).await.unwrap();
+        let ledger = Ledger::open(&address, Options::default()).await.unwrap();
         assert!(ledger.doctor().await.unwrap().findings.is_empty());
         for row in rows {
             let Some(exchange) = of(row) else { continue };
@@ -169,10 +182,6 @@ impl Desk {
             }
         }
     }
-}
-
-fn address(folder: &tempfile::TempDir) -> String {
-    format!("sqlite:{}", folder.path().join("ledger.db").display())
 }
 
 async fn holds(ledger: &Ledger, dialect: Dialect, exchange: &Exchange) -> Result<(), String> {

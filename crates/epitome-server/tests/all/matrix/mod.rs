@@ -19,7 +19,7 @@ use epitome::Dialect;
 
 use self::case::{Case, Fate};
 use self::common::{assistant, exchange, user};
-use self::desk::{Desk, Exchange};
+use self::desk::{Desk, Exchange, Place};
 use crate::house::prose;
 
 /// So many exchanges make a conversation too long, by these settings.
@@ -33,25 +33,47 @@ const NARROW: &[(&str, &str)] = &[
 
 #[test]
 fn every_feature_of_messages_reaches_the_upstream() {
-    all(Dialect::Anthropic, anthropic::cases());
+    all(Dialect::Anthropic, Place::Sqlite, cases(Dialect::Anthropic));
 }
 
 #[test]
 fn every_feature_of_chat_completions_reaches_the_upstream() {
-    all(Dialect::Chat, chat::cases());
+    all(Dialect::Chat, Place::Sqlite, cases(Dialect::Chat));
 }
 
 #[test]
 fn every_feature_of_responses_reaches_the_upstream() {
-    all(Dialect::Responses, responses::cases());
+    all(Dialect::Responses, Place::Sqlite, cases(Dialect::Responses));
 }
 
-fn all(dialect: Dialect, own: Vec<Case>) {
+#[test]
+fn features_reach_the_upstream_with_a_ledger_on_postgresql() {
+    for dialect in Dialect::ALL {
+        let is_told =
+            |name: &str| ["compaction", "thinking", "tool", "shell"].iter().any(|word| name.contains(word));
+        let chosen = cases(dialect).into_iter().enumerate();
+        let chosen =
+            chosen.filter(|(number, case)| number % 9 == 0 || is_told(case.name)).map(|(_, case)| case);
+        all(dialect, Place::Postgres, chosen.collect());
+    }
+}
+
+fn cases(dialect: Dialect) -> Vec<Case> {
+    let own = match dialect {
+        Dialect::Anthropic => anthropic::cases(),
+        Dialect::Chat => chat::cases(),
+        _ => responses::cases(),
+    };
     let cases: Vec<Case> = common::cases(dialect).into_iter().chain(own).collect();
     assert!(cases.len() >= 60, "{} cases", cases.len());
+    cases
+}
+
+fn all(dialect: Dialect, place: Place, cases: Vec<Case>) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let (table, problems) = runtime.block_on(async {
-        let (mut roomy, mut narrow) = (Desk::open(dialect, &[]).await, Desk::open(dialect, NARROW).await);
+        let mut roomy = Desk::open(dialect, place, &[]).await;
+        let mut narrow = Desk::open(dialect, place, NARROW).await;
         let mut rows = Vec::new();
         for case in &cases {
             rows.push(Row::of(&mut roomy, &mut narrow, case).await);

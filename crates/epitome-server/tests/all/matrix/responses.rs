@@ -169,6 +169,53 @@ const ITEMS: &[(&str, &[&str])] = &[
             r#"{"type":"mcp_approval_response","approval_request_id":"mcpr_@","approve":true}"#,
         ],
     ),
+    (
+        "item: a compaction of the provider",
+        &[r#"{"type":"compaction","id":"cmp_@","encrypted_content":"gAAAA@+/=="}"#],
+    ),
+    ("item: a trigger of a compaction", &[r#"{"type":"compaction_trigger"}"#]),
+    (
+        "item: a search for tools by the provider",
+        &[
+            r#"{"type":"tool_search_call","id":"tsc_@","call_id":null,"arguments":{"q":"x"},"execution":"server","status":"completed"}"#,
+            r#"{"type":"tool_search_output","id":"tso_@","call_id":null,"execution":"server","status":"completed","tools":[{"type":"function","name":"w","parameters":{"n":1.0}}]}"#,
+        ],
+    ),
+    (
+        "item: a search for tools by the client",
+        &[
+            r#"{"type":"tool_search_call","id":"tsc_@","call_id":"call_@","arguments":{"q":"x"},"execution":"client","status":"completed"}"#,
+            r#"{"type":"tool_search_output","call_id":"call_@","execution":"client","status":"completed","tools":[{"type":"function","name":"w","parameters":{"n":1.0}}]}"#,
+        ],
+    ),
+    (
+        "item: a shell",
+        &[
+            r#"{"type":"shell_call","id":"sh_@","call_id":"call_@","action":{"commands":["ls -la"],"timeout_ms":120000,"max_output_length":4096},"status":"completed"}"#,
+            r#"{"type":"shell_call_output","call_id":"call_@","max_output_length":4096,"output":[{"stdout":"a.txt\n","stderr":"","outcome":{"type":"exit","exit_code":0}}]}"#,
+        ],
+    ),
+    (
+        "item: a patch",
+        &[
+            r#"{"type":"apply_patch_call","id":"apc_@","call_id":"call_@","operation":{"type":"update_file","path":"a","diff":"@@\n-a\n+b"},"status":"completed"}"#,
+            r#"{"type":"apply_patch_call_output","call_id":"call_@","status":"completed","output":"Done"}"#,
+        ],
+    ),
+    (
+        "item: a patch without a word",
+        &[
+            r#"{"type":"apply_patch_call","id":"apc_@","call_id":"call_@","operation":{"type":"delete_file","path":"a"},"status":"completed"}"#,
+            r#"{"type":"apply_patch_call_output","call_id":"call_@","status":"completed"}"#,
+        ],
+    ),
+    (
+        "item: a program of the provider",
+        &[
+            r#"{"type":"program","id":"pr_@","call_id":"call_@","code":"1 + 1","fingerprint":"f+/="}"#,
+            r#"{"type":"program_output","id":"po_@","call_id":"call_@","result":"2","status":"completed"}"#,
+        ],
+    ),
     ("item: by reference", &[r#"{"type":"item_reference","id":"msg_@"}"#]),
     ("item: unknown", &[r#"{"type":"hologram","id":"h_@","n":12345678901234567890,"m":1e400}"#]),
     (
