@@ -15,6 +15,9 @@ pub(super) struct Counts {
     removed: AtomicU64,
     saved: AtomicU64,
     overflows: AtomicU64,
+    full: AtomicU64,
+    cut: AtomicU64,
+    stripped: AtomicU64,
     waited: AtomicU64,
 }
 
@@ -27,6 +30,21 @@ impl Counts {
     /// A call was refused as too long and sent again.
     pub(super) fn overflowed(&self) {
         self.overflows.fetch_add(1, Relaxed);
+    }
+
+    /// An answer ended because the window was full.
+    pub(super) fn filled(&self) {
+        self.full.fetch_add(1, Relaxed);
+    }
+
+    /// A provider cut what it was sent without a word.
+    pub(super) fn cut(&self) {
+        self.cut.fetch_add(1, Relaxed);
+    }
+
+    /// A call was refused for thinking in it and sent again without any.
+    pub(super) fn stripped(&self) {
+        self.stripped.fetch_add(1, Relaxed);
     }
 
     /// A turn has to wait until it can be recorded.
@@ -43,6 +61,9 @@ impl Counts {
             ("compacted_tokens_total", "counter", "Tokens that compactions took out.", &self.removed),
             ("saved_tokens_total", "counter", "Tokens of clients that were not sent up.", &self.saved),
             ("overflows_total", "counter", "Refusals answered by sending less.", &self.overflows),
+            ("full_windows_total", "counter", "Answers that the end of the window broke off.", &self.full),
+            ("cut_inputs_total", "counter", "Inputs that a provider cut without a word.", &self.cut),
+            ("stripped_total", "counter", "Refusals answered by leaving thinking out.", &self.stripped),
             ("spooled_turns_total", "counter", "Turns that had to wait to be recorded.", &self.waited),
             ("spool_depth", "gauge", "Turns that wait to be recorded.", &waiting),
             ("spool_aside", "gauge", "Turns on disk that can never be recorded.", &aside),

@@ -6,7 +6,7 @@
 
 use epitome::ledger::model::Completeness;
 use epitome::wire::reply::Answer;
-use epitome::{Input, Reply, Usage};
+use epitome::{BilledFor, Input, Reply, Usage};
 
 /// A reply that was cut off.
 #[derive(Clone, Debug)]
@@ -16,21 +16,22 @@ pub(super) struct Cut {
     /// What had come of it.
     pub(super) messages: Vec<String>,
     usage: Option<Usage>,
+    billed_for: BilledFor,
     model: Option<String>,
 }
 
 impl Cut {
     /// What had come of an answer, which waits under this name.
-    pub(super) fn of(answer: &Answer, entry: String) -> Self {
+    pub(super) fn of(answer: &Answer, billed_for: BilledFor, entry: String) -> Self {
         let (messages, model) = (answer.messages.clone(), answer.model.clone());
-        Self { entry, messages, usage: answer.usage, model }
+        Self { entry, messages, usage: answer.usage, billed_for, model }
     }
 
     /// As it is recorded.
     pub(super) fn reply(&self) -> Reply {
         let messages = input_of(&self.messages);
-        let (usage, model) = (self.usage, self.model.clone());
-        Reply { messages, usage, completeness: Completeness::CutOff, model }
+        let (usage, billed_for, model) = (self.usage, self.billed_for, self.model.clone());
+        Reply { messages, usage, billed_for, completeness: Completeness::CutOff, model }
     }
 }
 

@@ -56,6 +56,17 @@ pub(super) fn may_be_followed(body: &Body<'_>) -> bool {
     }
 }
 
+/// Whether its client has the provider leave out a part of what is sent before the model sees it: then the bill is for less.
+pub(super) fn may_be_edited(body: &Body<'_>) -> bool {
+    let is_set = |name: &str| body.field(name).is_some_and(|value| value != "null");
+    match body.dialect() {
+        Dialect::Anthropic => is_set("context_management"),
+        Dialect::Responses => is_set("context_management") || body.field("truncation") == Some("\"auto\""),
+        // OpenRouter's word for it.
+        _ => body.field("transforms").is_some_and(|transforms| transforms.contains("middle-out")),
+    }
+}
+
 fn edits(body: &Body<'_>) -> bool {
     body.field("context_management").is_some_and(|edits| edits.contains("compact"))
 }
@@ -102,6 +113,26 @@ mod tests {
             let body = Body::scan(dialect, body).unwrap();
             assert_eq!(Elsewhere::of(&body), held, "{}", body.text());
             assert_eq!(may_be_followed(&body), followed, "{}", body.text());
+        }
+    }
+
+    #[test]
+    fn what_a_provider_may_leave_out_is_told() {
+        use Dialect::{Anthropic, Chat, Responses};
+        let clearing =
+            r#"{"messages":[],"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}"#;
+        let cases = [
+            (Anthropic, r#"{"messages":[]}"#, false),
+            (Anthropic, r#"{"messages":[],"context_management":null}"#, false),
+            (Anthropic, clearing, true),
+            (Responses, r#"{"input":"x","truncation":"disabled"}"#, false),
+            (Responses, r#"{"input":"x","truncation":"auto"}"#, true),
+            (Responses, r#"{"input":"x","context_management":[{"type":"compaction"}]}"#, true),
+            (Chat, r#"{"messages":[],"transforms":[]}"#, false),
+            (Chat, r#"{"messages":[],"transforms":["middle-out"]}"#, true),
+        ];
+        for (dialect, body, expected) in cases {
+            assert_eq!(may_be_edited(&Body::scan(dialect, body).unwrap()), expected, "{body}");
         }
     }
 }

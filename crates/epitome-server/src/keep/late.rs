@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use epitome::ledger::model::{ChainHash, Completeness};
 use epitome::wire::Body;
-use epitome::{Arrival, Dialect, Engine, Reply, Session};
+use epitome::{Arrival, BilledFor, Dialect, Engine, Reply, Session};
 
 use super::Inner;
 use super::cut::input_of;
@@ -139,7 +139,8 @@ impl Inner {
         let Some(said) = &entry.reply else { return Ok(()) };
         let completeness = if said.is_whole { Completeness::Whole } else { Completeness::CutOff };
         let (messages, usage, model) = (input_of(&said.messages), said.usage(), said.model.clone());
-        let reply = Reply { messages, usage, completeness, model };
+        // What was sent of it may have been less than what is recorded.
+        let reply = Reply { messages, usage, completeness, model, billed_for: BilledFor::Other };
         let receipt = session.reply_behind(chain, reply).await?;
         let Some(turn) = receipt.head else { return Ok(()) };
         let link = Link { session: session.id(), turn, messages: receipt.messages };

@@ -8,7 +8,7 @@ use epitome::wire::{Body, WireError, decode_message};
 use epitome::{Dialect, Role, Session, SessionId, TenantId};
 use http::HeaderMap;
 
-use super::elsewhere::{Elsewhere, may_be_followed};
+use super::elsewhere::{Elsewhere, may_be_edited, may_be_followed};
 use super::mode::Mode;
 use super::thread::Terms;
 use super::threads::Shared;
@@ -45,6 +45,8 @@ pub(super) struct Request<'a> {
     pub(super) elsewhere: Option<Elsewhere>,
     /// Whether later calls may name the reply in place of what was said.
     pub(super) may_be_followed: bool,
+    /// Whether the provider may leave out a part of it.
+    pub(super) may_be_edited: bool,
     pub(super) body: Body<'a>,
     /// So many messages of the operator stand before the conversation.
     pub(super) leading: usize,
@@ -85,6 +87,7 @@ impl<'a> Request<'a> {
             is_retry,
             elsewhere,
             may_be_followed: may_be_followed(&body),
+            may_be_edited: may_be_edited(&body),
             body,
             leading,
         })

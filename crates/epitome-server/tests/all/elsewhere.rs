@@ -166,3 +166,37 @@ fn what_nobody_knows_begins_a_session_of_its_own() {
         assert_eq!(house.recorded().await.len(), 2);
     });
 }
+
+#[test]
+fn what_is_answered_in_the_background_is_gone_on_from_in_the_same_session() {
+    run(async {
+        let upstream = Upstream::scripted(|number, request| {
+            let queued = json!({"id": format!("resp_{}", number + 1), "object": "response", "model": "m", "background": true,
+                "status": "queued", "error": null, "output": [], "usage": null});
+            match request.body["background"] == true {
+                true => Act::Body("application/json", queued.to_string()),
+                false => Act::Body("application/json", reply(&request.path, number + 1).to_string()),
+            }
+        });
+        let mut house = House::new(upstream, |_| {}).await;
+        let mut ids = Vec::new();
+        for number in 0..4 {
+            if number == 3 {
+                let (folder, upstream) = house.close().await;
+                house = House::at(folder, upstream, |_| {}).await;
+            }
+            let before = if number == 0 { Value::Null } else { json!(format!("resp_{number}")) };
+            let body = json!({"model": "m", "input": format!("Question {number}."), "background": number != 1,
+                "previous_response_id": before});
+            let (headers, status, _) = house.post("/v1/responses", &body.to_string()).await;
+            assert_eq!((status, header(&headers, "x-epitome-error")), (200, ""), "{number}");
+            ids.push(header(&headers, "x-epitome-session").to_owned());
+        }
+        ids.dedup();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+        let recorded = house.recorded().await;
+        let [(session, whole)] = recorded.as_slice() else { panic!("{recorded:?}") };
+        assert_eq!(session.messages, 5, "four questions and the answer that came at once");
+        assert!((0..4).all(|number| whole.contains(&format!("Question {number}."))), "{whole}");
+    });
+}
