@@ -40,7 +40,8 @@ impl Inner {
             Ok(request) => request,
             // Only the operator speaks, or nobody does: there is no turn to record, and nothing failed.
             Err(WireError::NoMessages { .. }) => {
-                let watch = self.looking_on(&call, mode, tenant, "nothing is said in it");
+                call.slip.note("nothing is said in it");
+                let watch = self.looking_on(&call, mode, tenant);
                 return Errand { watch: Some(Box::new(watch)), ..Errand::default() };
             }
             Err(problem) => {

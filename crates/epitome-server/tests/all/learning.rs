@@ -1,6 +1,6 @@
 //! What bills and endings of answers teach about the window: what the provider cut, and nothing where it was asked to leave something out.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use epitome::ledger::{Ledger, Options, Paging};
 use epitome::{Dialect, Tokens};
@@ -152,17 +152,8 @@ fn what_was_recorded_late_says_nothing_about_the_window() {
     });
 }
 
-/// The lines that a house shows.
-type Lines = Arc<Mutex<Vec<String>>>;
-
-async fn shown(upstream: Upstream) -> (House, Lines) {
-    let lines = Lines::default();
-    let told = Arc::clone(&lines);
-    let house = House::new(upstream, |keeping| {
-        keeping.window = Some(Tokens(200_000));
-        keeping.listener = Some(Arc::new(move |line| told.lock().unwrap().push(line.to_string())));
-    });
-    (house.await, lines)
+async fn roomy(upstream: Upstream) -> House {
+    House::new(upstream, |keeping| keeping.window = Some(Tokens(200_000))).await
 }
 
 #[test]
@@ -186,7 +177,8 @@ fn an_answer_that_the_end_of_the_window_broke_off_makes_the_next_call_smaller() 
                     false => Act::Body(JSON, whole.to_string()),
                 }
             });
-            let (house, lines) = shown(upstream).await;
+            let house = roomy(upstream).await;
+            let lines = Arc::clone(&house.lines);
             let mut agent = Agent::new(&house, Dialect::Anthropic);
             for number in 0..7 {
                 let said = format!("Step {number}. {}", prose(number, 1_000));
@@ -219,7 +211,8 @@ fn what_a_provider_cuts_without_a_word_makes_the_next_call_smaller() {
         let upstream = Upstream::scripted(|_, request| {
             Act::Say(Reply::new("Noted.").billed(request.text.len().min(16_000) as u64 / 4, 0))
         });
-        let (house, lines) = shown(upstream).await;
+        let house = roomy(upstream).await;
+        let lines = Arc::clone(&house.lines);
         let mut agent = Agent::new(&house, Dialect::Chat);
         for number in 0..12 {
             let (_, status) = agent.say(&format!("Step {number}. {}", prose(number, 600))).await;

@@ -286,12 +286,14 @@ fn an_answer_that_fills_the_window_teaches_it() {
         let upstream =
             Upstream::new(vec![Act::Say(Reply::new(&answer).stopped(Stop::Window).billed(8_000, 0))]);
         let (runtime, windows, messages) = (runtime(), Windows::default(), conversation());
-        let models = Arc::new(Models::new(vec![client(&upstream, api)]));
+        let client = client(&upstream, api);
+        let endpoint = client.endpoint().to_string();
+        let models = Arc::new(Models::new(vec![client]));
         let mut model = ModelSummarizer::new(models, runtime.handle.clone()).windows(windows.clone());
         let (text, written) = model.write(&request(&messages, &[]), &mut Picks).unwrap();
         assert_eq!(written.rung, Rung::Whole, "{api}: {written:?}");
         assert!(text.contains("**Use the chrono crate**") && !text.contains("is cut"), "{api}: {text}");
         let said = answer.split_whitespace().count() as u64;
-        assert_eq!(windows.limit(), Some(Tokens(8_000 + said)), "{api}");
+        assert_eq!(windows.limit_of(&endpoint), Some(Tokens(8_000 + said)), "{api}");
     }
 }
