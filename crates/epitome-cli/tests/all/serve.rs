@@ -6,7 +6,11 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
+use serde_json::{Value, json};
+
 use crate::run::{command, epitome, ran};
+use crate::shelf::server::{Server, psql};
+use crate::upstream::{Act, Upstream};
 
 /// A proxy that ends with the test.
 struct Proxy {
@@ -21,8 +25,14 @@ impl Proxy {
     fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let db = format!("sqlite:{}", folder.path().join("ledger.db").display());
-        let arguments = [&["serve", "--listen", "127.0.0.1:0", "--db", &db], arguments].concat();
-        let mut child = command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        Self::on(&db, folder, arguments)
+    }
+
+    /// With its ledger there, and what waits for that in this folder where the ledger has none.
+    fn on(db: &str, folder: tempfile::TempDir, arguments: &[&str]) -> Self {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0", "--db", db], arguments].concat();
+        let mut command = command(&arguments);
+        let mut child = command.env("XDG_DATA_HOME", folder.path()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         // A new ledger is told first.
         let listening = |line: String| Some(line.strip_prefix("listening on http://")?.to_owned());
@@ -52,6 +62,32 @@ impl Proxy {
         let ended = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
         assert!(ended.success() && self.child.wait().unwrap().success());
         self.lines.iter().filter(|line| line.contains(" s  ")).collect()
+    }
+
+    /// What a person says in a conversation, and the answer.
+    fn say(&self, history: &mut Vec<Value>, text: &str) {
+        history.push(json!({"role": "user", "content": text}));
+        let body = json!({"model": "m", "max_tokens": 9, "messages": history}).to_string();
+        let told = self.ask(&format!(
+            "POST /v1/messages HTTP/1.1\r\nHost: p\r\nConnection: close\r\nX-Api-Key: sk-mine\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        ));
+        let answer: Value = serde_json::from_str(told.split_once("\r\n\r\n").unwrap().1).unwrap();
+        history.push(json!({"role": "assistant", "content": answer["content"]}));
+    }
+
+    /// What the proxy counts, by its name without `epitome_`.
+    fn counted(&self, name: &str) -> u64 {
+        let all = self.ask("GET /metrics HTTP/1.1\r\nHost: p\r\nConnection: close\r\n\r\n");
+        let wanted = format!("epitome_{name} ");
+        all.lines().find_map(|line| line.strip_prefix(&wanted)).unwrap().parse().unwrap()
+    }
+
+    /// Ends it as if the power had gone.
+    fn killed(mut self) -> tempfile::TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::mem::replace(&mut self.folder, tempfile::tempdir().unwrap())
     }
 }
 
@@ -246,6 +282,58 @@ fn every_request_is_one_line_that_tells_no_secret() {
             let is_kept = mode == "compact" && *said == " /v1/messages";
             let figures = line.contains(" new ") && line.contains("9 billed") && line.contains(" m /v1/");
             assert_eq!(figures, is_kept, "{mode}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_waited_on_disk_when_it_was_killed_is_recorded_once_and_in_order_by_the_next_one() {
+    let mut postgres = Server::start();
+    let upstream = Upstream::scripted(|number, _| Act::say(&format!("Answer {number}.")));
+    let url = upstream.url();
+    for tenants in ["one", "key"] {
+        let db = postgres.database();
+        postgres.kill();
+        let arguments = ["--anthropic-upstream", &url, "--tenants", tenants];
+        let proxy = Proxy::on(&db, tempfile::tempdir().unwrap(), &arguments);
+        let mut histories = [Vec::new(), Vec::new()];
+        for turn in 0..3 {
+            for (number, history) in histories.iter_mut().enumerate() {
+                proxy.say(history, &format!("Order {turn} of {number}."));
+            }
+        }
+        assert!(proxy.counted("spool_bytes") > 0);
+        // What the client has heard is on disk a moment later.
+        let spool = proxy.folder.path().join("epitome/ledger.spool");
+        let answered = || {
+            let files = fs::read_dir(&spool).unwrap().map(|file| file.unwrap().path());
+            let held = files.map(|file| fs::read_to_string(file).unwrap_or_default());
+            held.filter(|turn| turn.contains("\"reply\":{")).count()
+        };
+        while answered() < 6 {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let folder = proxy.killed();
+        postgres.restart();
+        let proxy = Proxy::on(&db, folder, &arguments);
+        while proxy.counted("spool_depth") > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        drop(proxy);
+        assert_eq!(psql(&db, "SELECT count(*) FROM messages").trim(), "12", "each is there once");
+        let id = "CAST(encode(id, 'hex') AS UUID)";
+        let tenant = psql(&db, &format!("SELECT {id} FROM tenants ORDER BY key DESC LIMIT 1"));
+        let sessions = psql(&db, &format!("SELECT {id} FROM sessions ORDER BY key"));
+        assert_eq!(sessions.lines().count(), 2, "{tenants}: {sessions}");
+        for (session, history) in sessions.lines().zip(&histories) {
+            let shown = epitome(&["export", session, "--db", &db, "--tenant", tenant.trim()]);
+            let mut rest = shown.text();
+            for message in history {
+                let content = &message["content"];
+                let text = content.as_str().or_else(|| content[0]["text"].as_str()).unwrap();
+                let (_, behind) = rest.split_once(text).unwrap_or_else(|| panic!("{text}: {}", shown.text()));
+                rest = behind;
+            }
         }
     }
 }

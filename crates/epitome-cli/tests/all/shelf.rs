@@ -15,7 +15,7 @@ mod upkeep;
 /// PostgreSQL servers, as the ledger's own tests have them.
 #[path = "../../../epitome-ledger/tests/all/server.rs"]
 #[allow(dead_code)]
-mod server;
+pub(crate) mod server;
 
 use serde_json::Value;
 use tempfile::TempDir;
