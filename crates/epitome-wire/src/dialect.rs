@@ -5,7 +5,7 @@ use std::fmt;
 use crate::json::{Kind, Span, elements, members, string};
 
 /// A provider protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
     /// Anthropic Messages.

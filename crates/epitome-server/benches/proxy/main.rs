@@ -14,7 +14,9 @@ mod upstream;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use epitome_server::{BoxFuture, Call, Config, Errand, Keeper, Server};
+use epitome::ledger::{Ledger, Options};
+use epitome::{Layers, Tokens};
+use epitome_server::{BoxFuture, Call, Config, Errand, Keeper, Keeping, Server, Sessions};
 use tokio::runtime::{Builder, Runtime};
 
 use self::load::Load;
@@ -45,6 +47,16 @@ async fn ours(upstream: SocketAddr, keeper: Option<Arc<dyn Keeper>>) -> SocketAd
     address
 }
 
+// What `epitome serve` does where nothing is said, on a ledger of its own. The window has room for everything, so that nothing is due.
+async fn sessions(folder: &tempfile::TempDir) -> Arc<dyn Keeper> {
+    let address = format!("sqlite:{}", folder.path().join("ledger.db").display());
+    let ledger = Ledger::open(&address, Options::default()).await.unwrap();
+    let configured = Layers::default().finish().unwrap();
+    let mut keeping = Keeping::of(ledger, configured, folder.path().join("spool"));
+    keeping.window = Some(Tokens(100_000_000));
+    Arc::new(Sessions::new(keeping).await.unwrap())
+}
+
 fn main() {
     let arguments: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
@@ -59,6 +71,9 @@ fn main() {
         ("epitome, no keeper".to_owned(), servers.block_on(ours(upstream, None))),
         ("epitome, onlooker".to_owned(), servers.block_on(ours(upstream, Some(Arc::new(Onlooker))))),
     ];
+    let folder = tempfile::tempdir().unwrap();
+    let keeper = servers.block_on(sessions(&folder));
+    targets.push(("epitome, sessions".to_owned(), servers.block_on(ours(upstream, Some(keeper)))));
     targets.extend(others.iter().map(|(name, address)| ((*name).to_owned(), address.parse().unwrap())));
     let rounds = if arguments.iter().any(|argument| argument == "quick") { 2 } else { 10 };
     let clients = runtime(1);

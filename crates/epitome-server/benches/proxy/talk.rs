@@ -101,19 +101,19 @@ fn beginning() -> String {
     format!("{HEAD}{:0DIGITS$}", BEGUN.fetch_add(1, Ordering::Relaxed))
 }
 
-// About this many bytes of questions, calls and results, as an agent's session has them.
+// About this many bytes of what is asked and answered about code. Nothing of it is a tool's output, which might be pruned.
 fn opening(size: usize) -> String {
     let mut open = beginning() + "\"}";
     let mut turn = 0;
     while open.len() < size.saturating_sub(400) {
         turn += 1;
         let lines = (size / 40).clamp(1, 60);
-        let result: String = (0..lines)
+        let pasted: String = (0..lines)
             .map(|line| format!("{line:04}: value_{turn}_{line} = compute({})\\n", line * 7919 % 10_007))
             .collect();
         open.push_str(&format!(
-            ",{{\"role\":\"assistant\",\"content\":[{{\"type\":\"tool_use\",\"id\":\"t{turn}\",\"name\":\"bash\",\"input\":{{\"command\":\"cat part{turn}\"}}}}]}}\
-             ,{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t{turn}\",\"content\":\"{result}\"}}]}}"
+            ",{{\"role\":\"assistant\",\"content\":[{{\"type\":\"text\",\"text\":\"Show me part {turn}.\"}}]}}\
+             ,{{\"role\":\"user\",\"content\":\"{pasted}\"}}"
         ));
     }
     open

@@ -91,8 +91,8 @@ impl Keeping {
             modes: Modes::default(),
             tenants: Tenants::default(),
             window: None,
-            request_cache: 64 << 20,
-            view_cache: 64 << 20,
+            request_cache: 40 << 20,
+            view_cache: 40 << 20,
             spool: spool.into(),
         }
     }

@@ -14,7 +14,7 @@ use super::cut::Cut;
 use super::mode::Mode;
 use super::request::{Key, Request, is_reply};
 use super::rewrite::Rewrite;
-use super::threads::{Beginning, Shared, beginning};
+use super::threads::{Place, Shared};
 use crate::keeper::Call;
 
 /// A conversation as it was last sent.
@@ -54,8 +54,8 @@ pub(super) struct At {
     hidden: Tokens,
     settled: watch::Receiver<Option<Settled>>,
     pub(super) stamp: u64,
-    /// By which beginning it can be found.
-    pub(super) listed: Option<Beginning>,
+    /// Where it can be found.
+    pub(super) listed: Option<Place>,
 }
 
 /// How the last call ended.
@@ -126,8 +126,9 @@ impl Thread {
         is_meant && self.tenant == request.tenant && self.terms == request.terms(mode)
     }
 
-    pub(super) fn beginning(&self) -> Beginning {
-        beginning(self.tenant, self.dialect, &self.at().body)
+    /// Where it stands among all by its last call, used at this moment.
+    pub(super) fn place(&self, stamp: u64) -> Place {
+        (self.tenant, self.dialect, self.at().body.clone(), stamp)
     }
 
     pub(super) fn at(&self) -> MutexGuard<'_, At> {
@@ -237,7 +238,7 @@ impl Thread {
 
     pub(super) fn bytes(&self) -> usize {
         let at = self.at();
-        at.body.len() + at.scan.messages().len() * 24 + 512
+        at.body.len() + at.scan.messages().len() * 24 + at.ordinals.len() * 8 + 1_024
     }
 }
 

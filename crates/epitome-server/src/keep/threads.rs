@@ -14,13 +14,9 @@ use super::request::Key;
 use super::thread::Thread;
 use crate::keeper::Call;
 
-/// So many bytes of a call are told by before it is read.
-const BEGINNING: usize = 32;
-/// So many conversations that begin alike are compared.
-const ALIKE: usize = 16;
-
-/// What conversations are told by before they are read.
-pub(super) type Beginning = (TenantId, Dialect, [u8; BEGINNING]);
+/// Where a conversation stands among all, in the order of the bytes of their last calls: whose it is, its dialect, that body, and when it was
+/// last used. Of all bodies, one of the two neighbours of another shares the longest beginning with it.
+pub(super) type Place = (TenantId, Dialect, Bytes, u64);
 
 /// What a call shares with the last one of a conversation.
 pub(super) struct Shared {
@@ -33,31 +29,20 @@ pub(super) struct Shared {
     pub(super) common: usize,
 }
 
-fn closest(alike: &[Arc<Thread>], body: &Bytes) -> Option<Shared> {
-    let shared = |thread: &Arc<Thread>| {
-        let last = thread.at().body.clone();
-        (Arc::clone(thread), common_prefix(&last, body), last)
-    };
-    let (thread, common, last) = alike.iter().map(shared).max_by_key(|(_, common, _)| *common)?;
-    let scan = {
+impl Shared {
+    fn of(thread: &Arc<Thread>, last: Bytes, common: usize) -> Option<Self> {
         let at = thread.at();
-        std::ptr::eq(at.body.as_ptr(), last.as_ptr()).then(|| at.scan.clone())?
-    };
-    Some(Shared { thread, last, scan, common })
-}
-
-pub(super) fn beginning(tenant: TenantId, dialect: Dialect, body: &Bytes) -> Beginning {
-    let mut first = [0; BEGINNING];
-    first.iter_mut().zip(body).for_each(|(here, byte)| *here = *byte);
-    (tenant, dialect, first)
+        let scan = std::ptr::eq(at.body.as_ptr(), last.as_ptr()).then(|| at.scan.clone())?;
+        drop(at);
+        Some(Self { thread: Arc::clone(thread), last, scan, common })
+    }
 }
 
 /// All conversations that are at hand.
 pub(super) struct Threads(Mutex<Held>);
 
 struct Held {
-    /// The last ones of those whose calls begin alike.
-    by_beginning: HashMap<Beginning, Vec<Arc<Thread>>>,
+    by_body: BTreeMap<Place, Arc<Thread>>,
     by_key: HashMap<Key, Vec<Arc<Thread>>>,
     /// By when they were last used, with the bytes that each holds.
     order: BTreeMap<u64, (Arc<Thread>, usize)>,
@@ -68,26 +53,31 @@ struct Held {
 
 impl Threads {
     pub(super) fn new(limit: usize) -> Self {
-        let (by_beginning, by_key, order) = (HashMap::new(), HashMap::new(), BTreeMap::new());
-        Self(Mutex::new(Held { by_beginning, by_key, order, next: 1, bytes: 0, limit }))
+        let (by_body, by_key, order) = (BTreeMap::new(), HashMap::new(), BTreeMap::new());
+        Self(Mutex::new(Held { by_body, by_key, order, next: 1, bytes: 0, limit }))
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Among the conversations whose calls begin with the same few bytes, the one that shares the longest beginning with a call, and how
-    /// long that is.
+    /// The conversation whose last call shares the longest beginning with this one, and how long that is.
     pub(super) fn alike(&self, tenant: TenantId, call: &Call) -> Option<Shared> {
-        let alike = self.held().by_beginning.get(&beginning(tenant, call.dialect, &call.body))?.clone();
-        closest(&alike, &call.body)
+        let (thread, last, common) = self.held().closest(tenant, call.dialect, &call.body)?;
+        Shared::of(&thread, last, common)
     }
 
     /// The same among those whose first messages are equal and that the call may belong to.
     pub(super) fn find(&self, key: &Key, body: &Bytes, may_be: impl Fn(&Thread) -> bool) -> Option<Shared> {
         let mut alike = self.held().by_key.get(key)?.clone();
         alike.retain(|thread| may_be(thread));
-        closest(&alike, body)
+        let shared = |thread: Arc<Thread>| {
+            let last = thread.at().body.clone();
+            let common = common_prefix(&last, body);
+            (thread, last, common)
+        };
+        let (thread, last, common) = alike.into_iter().map(shared).max_by_key(|(_, _, common)| *common)?;
+        Shared::of(&thread, last, common)
     }
 
     /// Takes a conversation in.
@@ -101,7 +91,7 @@ impl Threads {
         alike.push(Arc::clone(&thread));
         if let Some(old) = old {
             held.let_go(&old);
-            held.forget_beginning(&old);
+            held.forget_place(&old);
         }
         held.touch(&thread);
         thread
@@ -118,14 +108,10 @@ impl Held {
         self.let_go(thread);
         let (stamp, bytes) = (self.next, thread.bytes());
         self.next += 1;
-        self.forget_beginning(thread);
-        let beginning = thread.beginning();
-        thread.at().listed = Some(beginning);
-        let alike = self.by_beginning.entry(beginning).or_default();
-        if alike.len() >= ALIKE {
-            alike.remove(0);
-        }
-        alike.push(Arc::clone(thread));
+        self.forget_place(thread);
+        let place = thread.place(stamp);
+        thread.at().listed = Some(place.clone());
+        self.by_body.insert(place, Arc::clone(thread));
         thread.at().stamp = stamp;
         self.order.insert(stamp, (Arc::clone(thread), bytes));
         self.bytes += bytes;
@@ -138,17 +124,34 @@ impl Held {
                     self.by_key.remove(&oldest.key);
                 }
             }
-            self.forget_beginning(&oldest);
+            self.forget_place(&oldest);
         }
     }
 
-    fn forget_beginning(&mut self, thread: &Arc<Thread>) {
-        let Some(beginning) = thread.at().listed.take() else { return };
-        if let Some(alike) = self.by_beginning.get_mut(&beginning) {
-            alike.retain(|other| !Arc::ptr_eq(other, thread));
-            if alike.is_empty() {
-                self.by_beginning.remove(&beginning);
-            }
+    // The neighbours are searched one after the other, because each search compares bytes.
+    fn closest(
+        &self,
+        tenant: TenantId,
+        dialect: Dialect,
+        body: &Bytes,
+    ) -> Option<(Arc<Thread>, Bytes, usize)> {
+        let shared = |((whose, of, last, _), thread): (&Place, &Arc<Thread>)| {
+            let is_alike = (*whose, *of) == (tenant, dialect);
+            is_alike.then(|| (Arc::clone(thread), last.clone(), common_prefix(last, body)))
+        };
+        let here = (tenant, dialect, body.clone(), 0);
+        // A list that goes on is followed by a comma, which comes before the bracket that ended it.
+        let behind = self.by_body.range(&here..).next().and_then(shared);
+        if behind.as_ref().is_some_and(|(_, last, common)| *common >= last.len() / 8 * 7) {
+            return behind;
+        }
+        let before = self.by_body.range(..&here).next_back().and_then(shared);
+        behind.into_iter().chain(before).max_by_key(|(_, _, common)| *common)
+    }
+
+    fn forget_place(&mut self, thread: &Arc<Thread>) {
+        if let Some(place) = thread.at().listed.take() {
+            self.by_body.remove(&place);
         }
     }
 

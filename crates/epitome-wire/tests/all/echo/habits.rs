@@ -292,6 +292,6 @@ fn of_what_the_providers_own_tools_gave() {
     let last = json!([call, given]);
     check(Responses, &last, vec![("as it came", last.clone(), vec![Some(0), Some(1)])]);
     let mine = json!({"type": "shell_call_output", "call_id": "c", "output": [{"stdout": "a b"}]});
-    let echo = find(Responses, &[call.clone()], &[call, mine]).unwrap();
+    let echo = find(Responses, std::slice::from_ref(&call), &[call.clone(), mine]).unwrap();
     assert_eq!((echo.length, echo.apart), (1, Vec::<usize>::new()));
 }
