@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::run::{epitome, epitome_with, example};
+use crate::upstream::{Act, Upstream};
 
 // An agent that works through files: each turn reads one of so many lines and says a word about it.
 fn session(turns: usize, lines: usize) -> String {
@@ -213,4 +214,25 @@ fn files_without_calls_are_told() {
     assert!(run.stderr.contains("no session holds a call") && run.stderr.contains("hint:"), "{}", run.stderr);
     let fine = epitome_with(b"", &["eval", "cost", "--json", &example()]);
     assert_eq!(fine.code, 0, "{}", fine.stderr);
+}
+
+#[test]
+fn what_a_model_of_ones_own_price_is_asked_for_summaries_is_billed_used_or_not() {
+    // What it says is of no use, and is paid for all the same.
+    let upstream = Upstream::new(vec![Act::say("I cannot help with that.")]);
+    let folder = tempfile::tempdir().unwrap();
+    let (config, input) = (folder.path().join("epitome.toml"), folder.path().join("session.json"));
+    let model = format!("openai:mine@{}/v1", upstream.url());
+    let price = "[models.mine]\nwindow = 100000\nprice = { input = 3.0, output = 15.0 }\n";
+    std::fs::write(&config, format!("summarizer = \"{model}\"\n{price}")).unwrap();
+    std::fs::write(&input, session(80, 40)).unwrap();
+    let arguments = ["eval", "cost", "--json", "--config", config.to_str().unwrap(), input.to_str().unwrap()];
+    let report = epitome(&arguments).json();
+    assert!(!upstream.requests().is_empty());
+    let cells = report["sessions"][0]["contenders"].as_array().unwrap();
+    // `threshold` gets by with pruning here, and asks nobody.
+    for cell in cells {
+        let asks = cell["contender"] == "auto";
+        assert_eq!(cell["summaries"].as_f64().unwrap() > 0.0, asks, "{cell}");
+    }
 }
